@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * first-result MODEL THREADS: prints the milliseconds from loading a compiled
- * model to the embedding of one text, and what part of them each step took.
+ * model to the embedding of one text, and the time in each step.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * hide-avx512.so, preloaded: the process finds a CPU without AVX-512 and AMX.
- * Libraries that choose code by cpuid themselves heed no variable. Linux lets
+ * Libraries that query cpuid themselves ignore variables. Linux lets
  * cpuid fault (arch_prctl), where the CPU can; the handler executes it and
  * clears the bits. Threads inherit this.
  */
@@ -20,7 +20,7 @@ static long allow_cpuid(int allowed) {
   return syscall(SYS_arch_prctl, ARCH_SET_CPUID_FAULTS, allowed);
 }
 
-/* A mask of all bits but these, which end with a negative number. */
+/* A mask with all bits except these; a negative number ends the list. */
 static uint32_t without(const int *bits) {
   uint32_t mask = 0;
   for (; *bits >= 0; ++bits)
@@ -28,7 +28,7 @@ static uint32_t without(const int *bits) {
   return ~mask;
 }
 
-/* Features of leaf 7: ebx, ecx and edx of subleaf 0, eax of subleaf 1. */
+/* Features in leaf 7: ebx, ecx and edx in subleaf 0, eax in subleaf 1. */
 static const int ebx7[] = {16, 17, 21, 26, 27, 28, 30, 31, -1},
                  ecx7[] = {1, 6, 11, 12, 14, -1},
                  edx7[] = {2, 3, 8, 22, 23, 24, 25, -1}, eax71[] = {5, 21, -1};
@@ -37,7 +37,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   (void)info;
   greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
   const uint8_t *code = (const uint8_t *)registers[REG_RIP];
-  if (code[0] != 0x0f || code[1] != 0xa2) { /* no cpuid: a fault of its own */
+  if (code[0] != 0x0f || code[1] != 0xa2) { /* not cpuid: a real fault */
     signal(number, SIG_DFL);
     return;
   }

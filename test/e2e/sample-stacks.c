@@ -1,11 +1,11 @@
 /* Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
- * A profiler in one file: embeds a text again and again on the calling thread,
- * and on each tick of the process's clock follows the unwind tables up from the
+ * A profiler in one file: embeds a text repeatedly on the calling thread,
+ * and on each process clock tick follows the unwind tables up from the
  * interrupted instruction:
  *   sample-stacks model.so SAMPLES
- * prints the addresses of each stack that began in the model's code, as
+ * prints the addresses in each stack that started in the model's code, as
  * `address-in-the-file` within the model and `-` elsewhere.
  */
 #define _GNU_SOURCE
@@ -64,7 +64,7 @@ static void onTick(int signal) {
            sizeof addresses - (size_t)first * sizeof *addresses);
 }
 
-/* Finds the segment of code of the artifact that is loaded from `arg`. */
+/* Finds the code segment in the artifact that is loaded from `arg`. */
 static int findCode(struct dl_phdr_info *info, size_t size, void *arg) {
   int i;
   (void)size;

@@ -27,7 +27,7 @@ struct Job {
   std::string isa, dtype;
   int64_t heads = 0, kvHeads = 0, dk = 0, dv = 0;
   bool causal = false;
-  double seconds = 0;                 ///< spent on each schedule of a shape
+  double seconds = 0;                 ///< for each schedule and shape
   std::vector<std::string> schedules; ///< as `--attention-schedule` takes them
 };
 

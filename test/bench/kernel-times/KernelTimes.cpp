@@ -21,8 +21,9 @@ namespace {
 struct Job {
   std::string isa, dtype, epilogue;
   int64_t k = 0, n = 0;
-  int64_t weightBytes = 0; ///< copies of the weights that are read in turn
-  double seconds = 0;      ///< spent on each number of rows
+  int64_t weightBytes =
+      0;              ///< total size for weight copies that calls alternate
+  double seconds = 0; ///< for each row count
   std::vector<int64_t> rows;
 };
 

@@ -108,7 +108,7 @@ public:
 
 TEST_F(WeightWriter, RoundsToBf16) {
   ArtifactPlan plan = smallPlan();
-  const uint64_t panels = 3 * 64 * 32 * 2; // 5 and 35 columns, k of 37
+  const uint64_t panels = 3 * 64 * 32 * 2; // 5 and 35 columns, k = 37
   plan.weights = {
       {"rows", "file(\"9x3\")", WeightLayout::Rows, 0, 54, {9, 3}, {}},
       {"panels",

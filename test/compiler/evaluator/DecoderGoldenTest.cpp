@@ -111,7 +111,7 @@ protected:
   OwningOpRef<ModuleOp> module;
   EvaluateOptions options;
   std::vector<Case> cases;
-  std::vector<int64_t> chunked; ///< tokens of the sequence that is cut
+  std::vector<int64_t> chunked; ///< tokens in the chunked sequence
 };
 
 /// Runs a sequence in chunks, together with another one: all rows equal the

@@ -105,7 +105,7 @@ protected:
   OwningOpRef<ModuleOp> module;
   CacheStore store;
   EvaluateOptions options;
-  std::vector<Case> cases; ///< of each batch: the encoder, `source`, `step`
+  std::vector<Case> cases; ///< per batch: encoder, `source`, `step`
 };
 
 /// Converts a file case to three calls. The sources get the encoder's current

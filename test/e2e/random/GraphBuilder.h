@@ -35,26 +35,26 @@ private:
     TransposedProbabilities, ///< and transposed back by the product
     ProbabilitiesOnTheRight,
     MaskedProbabilities,
-    WeightedProbabilities, ///< by a number that the mask chooses, never 0
-    SummedScores,          ///< of two products
-    RepeatedHeads,         ///< each head of keys is read by several of queries,
-    TiledHeads,            ///< or by each second one
-    RepeatedKeys,          ///< all keys are there twice, in the way of heads
-    WhereMask,             ///< hides keys by a choice of numbers that are added
-    HeadWhereMask,         ///< by numbers that the heads spread
-    HalfWhereMask,         ///< by numbers none of which is 0
-    ScaledMask,            ///< hides keys by (1 - mask) times a low number
-    InverseMask,   ///< hides keys by an inverted mask times a low number
-    DataMask,      ///< hides keys by (input - mask) times a low number
-    FiniteMask,    ///< replaces scores by a number, beside other masks
-    AddedTriangle, ///< hides later keys by numbers
+    WeightedProbabilities, ///< by a mask-selected value, never 0
+    SummedScores,          ///< from two GEMMs
+    RepeatedHeads,         ///< consecutive query heads share a key head,
+    TiledHeads,            ///< or alternating ones
+    RepeatedKeys,          ///< repeats all keys as if they were heads
+    WhereMask,             ///< adds a value selected by the mask
+    HeadWhereMask,         ///< adds values broadcast by head
+    HalfWhereMask,         ///< adds values that are never 0
+    ScaledMask,            ///< adds (1 - mask) times a low value
+    InverseMask,           ///< adds the inverted mask times a low value
+    DataMask,              ///< adds (input - mask) times a low value
+    FiniteMask,            ///< sets scores to a value, with other masks
+    AddedTriangle,         ///< hides later keys by added values
     SlicedTriangle,
     ShiftedTriangle,   ///< sees one key after each query
     NearTriangle,      ///< sees one key too many
-    BatchTriangle,     ///< of the first sequence; the others see all keys
-    RectangleTriangle, ///< is cut from a constant of more rows than columns
-    FlatTriangle,      ///< is made of a constant of one row
-    FiniteTriangle     ///< hides later keys with a number
+    BatchTriangle,     ///< only in the first sequence
+    RectangleTriangle, ///< is a slice from a taller constant
+    FlatTriangle,      ///< is computed from a one-row constant
+    FiniteTriangle     ///< sets later scores to a finite value
   };
 
   // Making operations.
@@ -136,8 +136,8 @@ private:
   /// Widths in one attention, and the position of its keys.
   struct Heads {
     int64_t count, dk, dv;
-    int64_t sharedBy = 1; ///< query heads of a head of keys and values
-    Polynomial length;    ///< of the keys
+    int64_t sharedBy = 1; ///< query heads per key/value head
+    Polynomial length;    ///< key count
     bool self;            ///< keys are the state: its mask may hide them
     bool flat;            ///< one head, never split: rank 3
   };
@@ -173,14 +173,14 @@ private:
   int64_t width = 0, inner = 0;
   int64_t headCount = 0, keyWidth = 0, valueWidth = 0;
   mlir::Value ids, mask, memory, bias; ///< inputs; null if absent
-  mlir::Value ownMask;  ///< an input of a pipeline; null if absent
-  bool expands = false; ///< what it marks counts beside the mask, not within
+  mlir::Value ownMask;                 ///< a pipeline input; null if absent
+  bool expands = false;                ///< ownMask adds tokens to the mask
   llvm::SmallVector<mlir::DictionaryAttr> arguments;
   std::string blockName;
   int64_t layer = 0;
-  bool scalesByLayer = false; ///< attentions divide by the number of the layer
+  bool scalesByLayer = false; ///< attentions divide by the layer number
   mlir::Value embedded;       ///< the first state
-  mlir::Value middle;         ///< a state or something of the inside of a layer
+  mlir::Value middle;         ///< a state or a value inside a layer
   int nodes = 0, tensors = 0;
 };
 

@@ -21,7 +21,7 @@ struct GraphCheck {
   int numCases = 2;
   bool forgetsTypes;
   bool isBf16;
-  bool hasAttention; ///< an entry with weights of attention is asked for
+  bool hasAttention; ///< requests an attention weights entry
   Backend backend;
   std::set<std::string> disabled;
 };

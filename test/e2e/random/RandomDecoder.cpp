@@ -30,13 +30,13 @@ struct Features {
   int64_t vocabulary, width, inner, layers;
   int64_t heads, kvHeads, dk, dv;
   Positions positions;
-  int64_t pairs = 0; ///< of numbers that are turned
+  int64_t pairs = 0; ///< rotated element pairs
   bool interleaved;
   int64_t window = 0; ///< 0: none
   bool alternates;    ///< the window is in every second layer
   double cap, logitCap, embeddingScale;
   bool rms, headNorms, postNorms, parallel, gated, bias, tied;
-  bool innerNorm; ///< in front of the last product of an MLP
+  bool innerNorm; ///< before the last GEMM in an MLP
   bool straight;  ///< an MLP without that product
   Activation activation;
   bool readsSource; ///< by attention to an encoder's states

@@ -71,8 +71,8 @@ enum class GraphKind {
   Any,       ///< all blocks, in odd and even widths
   Positions, ///< an encoder with relative positions in each attention
              ///< (DeBERTa), convolutions of neighboring tokens, and a pool
-  Tiles,     ///< all blocks, with widths of whole tiles of bf16 (AMX)
-  Pipelines  ///< few blocks, and what sentence-transformers adds after them:
+  Tiles,     ///< all blocks, with whole bf16 tile (AMX) widths
+  Pipelines  ///< few blocks, then sentence-transformers modules:
              ///< pools, products, norms, lengths of 1, logarithms (SPLADE)
 };
 

@@ -22,7 +22,7 @@ struct Vocabulary {
   std::vector<int32_t> types;
   std::map<std::string, int64_t> ids;
   std::vector<std::string> merges; ///< `left right`
-  std::string pieceScores;         ///< of a unigram model, as a file has them
+  std::string pieceScores;         ///< unigram scores in file format
 
   explicit Vocabulary(JsonValue root) {
     JsonValue model = *root.find("model");

@@ -1,6 +1,6 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""verify MODEL: the check of passes, certificates, transom-check, layers against another library, files that are wrong."""
+"""verify MODEL: the pass check, certificates, transom-check, layers against another library, invalid files."""
 import hashlib
 import json
 import os
@@ -25,7 +25,7 @@ class VerifyTest(ToolTest):
         return json.loads(result.stdout)
 
     def check_folders(self, folders):
-        """No pass changes what a folder computes, at the stages in turn, too."""
+        """No pass changes a folder's results, also with sequential stages."""
         for model in folders:
             with self.subTest(model=model):
                 certificate = self.verify(model)
@@ -44,7 +44,7 @@ class VerifyTest(ToolTest):
         return os.path.join(folder, "config.json")
 
     def config(self, name, **config):
-        """The folder of a config.json alone."""
+        """A folder with only a config.json."""
         folder = self.path(name)
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
@@ -52,7 +52,7 @@ class VerifyTest(ToolTest):
         return folder
 
     def large_llama(self, **changes):
-        """A decoder like those of 7 billion weights, with grouped queries."""
+        """A decoder like models with 7 billion weights, with grouped queries."""
         return self.config("large", **{**{
             "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "hidden_size": 4096, "intermediate_size": 14336,
             "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8, "vocab_size": 128256, "rms_norm_eps": 1e-5,
@@ -71,7 +71,7 @@ class VerifyTest(ToolTest):
         return folder
 
     def expect(self, change=None):
-        """A file of layers of the golden 'bert', as transformers computed them in float64."""
+        """A layer file for the golden 'bert', as computed by transformers in float64."""
         tensors = goldens.read_tensors(os.path.join(SOURCE, "test", "goldens", "layers", "bert.safetensors"))
         tensors = {name: ["I64" if name in ("input_ids", "attention_mask") else "F32", *tensor] for name, tensor in tensors.items()}
         if change:
@@ -91,7 +91,7 @@ class VerifyModel(VerifyTest):
                 changed = {entry["pass"] for entry in certificate["passes"] if entry["changed"]}
                 self.assertLessEqual({"convert-attn-to-kern", "kern-plan-memory"}, changed)
                 self.assertEqual([stage["stage"] for stage in certificate["stages"]], ["attn", "attn-opt", "kern"])
-                # A pass adds summaries of the logits to the results of a decoder.
+                # A pass adds logit summaries to a decoder's results.
                 results = [stage["results"] for stage in certificate["stages"]]
                 self.assertEqual(results[1], results[2])
                 self.assertEqual(results[0] == results[1], "attn-summarize-logits" not in changed)
