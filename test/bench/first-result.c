@@ -33,6 +33,7 @@ int main(int argc, char **argv) {
   transom_session_options options = transom_session_options_default();
   options.threads = (uint32_t)atoi(argv[2]);
 
+  /* Time each step separately. */
   const double start = now();
   transom_model *model;
   check(transom_model_load(argv[1], NULL, &model));
@@ -47,6 +48,7 @@ int main(int argc, char **argv) {
   check(transom_session_embed(session, &text, 1, NULL, embedding, bytes, NULL));
   const double ended = now();
 
+  /* Print the total first, then each step. */
   printf("%.3f load %.3f session %.3f embed %.3f\n", ended - start,
          loaded - start, created - loaded, ended - created);
   free(embedding);

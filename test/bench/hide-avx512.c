@@ -41,6 +41,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
     signal(number, SIG_DFL);
     return;
   }
+  /* Execute cpuid with the same leaf and subleaf. */
   const uint32_t leaf = (uint32_t)registers[REG_RAX],
                  subleaf = (uint32_t)registers[REG_RCX];
   uint32_t a, b, c, d;
@@ -49,6 +50,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
                    : "=a"(a), "=b"(b), "=c"(c), "=d"(d)
                    : "0"(leaf), "2"(subleaf));
   allow_cpuid(0);
+  /* Clear the feature bits. */
   if (leaf == 7 && subleaf == 0) {
     b &= without(ebx7);
     c &= without(ecx7);
@@ -56,6 +58,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
   } else if (leaf == 7 && subleaf == 1) {
     a &= without(eax71);
   }
+  /* Return the results and skip the instruction. */
   registers[REG_RAX] = a;
   registers[REG_RBX] = b;
   registers[REG_RCX] = c;

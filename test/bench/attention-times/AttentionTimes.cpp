@@ -64,6 +64,7 @@ int64_t getSlotFloats(const Job &job) {
 
 /// A phase for each schedule: query, key, value, memory, out.
 std::string buildModule(const Job &job) {
+  // Operand types; scratch and partial results are sized for all schedules.
   std::string q = buffer("rows0", job.heads * job.dk, job.dtype),
               k = buffer("keys1", job.kvHeads * job.dk, job.dtype,
                          ", key_panels"),
@@ -71,6 +72,7 @@ std::string buildModule(const Job &job) {
               y = buffer("rows0", job.heads * job.dv, job.dtype),
               p = buffer("parts", kSplitKvSlots * getSlotFloats(job), "f32"),
               c = buffer("parts", kSplitKvSlots, "i64"), text;
+  // One function per schedule; the queries and keys have separate tables.
   for (size_t i = 0; i < job.schedules.size(); ++i) {
     AttentionSchedule schedule = *AttentionSchedule::parse(job.schedules[i]);
     std::string t = buffer("parts", getScratchFloats(schedule, job), "f32");
@@ -103,11 +105,13 @@ public:
   Operands(KernelHarness &harness, const Job &job, const Shape &shape)
       : workers(shape.workers), queries(makeTable(shape, shape.queries)),
         keys(makeTable(shape, shape.keys)) {
+    // Scratch memory must suffice for the largest schedule.
     int64_t size = job.dtype == "bf16" ? 2 : 4, rows = queries.rows();
     int64_t scratch = 0;
     for (const std::string &name : job.schedules)
       scratch = std::max(
           scratch, getScratchFloats(*AttentionSchedule::parse(name), job));
+    // Allocate the seven operands at cache line borders and fill the inputs.
     int64_t bytes[] = {rows * job.heads * job.dk * size,
                        keys.keys() * job.kvHeads * job.dk * size,
                        keys.rows() * job.kvHeads * job.dv * size,
@@ -122,6 +126,7 @@ public:
       if (i < 3)
         fill(call.args.back(), bytes[i], size, i);
     }
+    // Symbols and row tables are shared by all phases.
     call.numWorkers = workers;
     call.symbols = {
         {"batch", queries.batch()},    {"rows0", rows},
@@ -131,6 +136,7 @@ public:
     call.ragged = {queries.table(), keys.table()};
     for (size_t i = 0; i < job.schedules.size(); ++i)
       phases.push_back(harness.prepare(job.isa, "a" + str(i), call));
+    // Count the FLOP for visible pairs only.
     for (int64_t b = 0; b < queries.batch(); ++b) {
       double pairs =
           double(queries.sequence(b).num_tokens) * keys.sequence(b).num_keys;
@@ -224,6 +230,7 @@ int main(int argc, char **argv) {
                     "CAUSAL SECONDS SCHEDULE,... SHAPE...\n");
     return 2;
   }
+  // Parse the job and its schedules.
   Job job{argv[1],
           argv[2],
           atoll(argv[3]),
@@ -241,6 +248,7 @@ int main(int argc, char **argv) {
     }
     job.schedules.push_back(name);
   }
+  // Compile all schedules, and measure the peak in the runtime's float mode.
   KernelHarness harness(buildModule(job), job.isa);
   if (harness.isas().empty()) {
     fprintf(stderr, "no code for '%s' that this CPU runs\n", argv[1]);
@@ -250,6 +258,7 @@ int main(int argc, char **argv) {
   __builtin_ia32_ldmxcsr(0x1f80 | 1u << 15 | 1u << 6); // as the runtime sets it
 #endif
   double peak = peakFlops(job.isa, job.dtype);
+  // Print a row per shape: seconds and the share of the peak per schedule.
   for (int i = 10; i < argc; ++i) {
     Operands operands(harness, job, parseShape(argv[i]));
     std::vector<double> best = bestSeconds(job, operands);

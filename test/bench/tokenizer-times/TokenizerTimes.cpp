@@ -37,6 +37,7 @@ static double getMilliseconds() {
 int main(int argc, char **argv) {
   if (argc != 4)
     return fail("expected TOKENIZER TEXTS SECONDS");
+  // Open the tokenizer.
   auto json = readSmallFile(argv[1], 256 << 20);
   auto texts = readSmallFile(argv[2], 256 << 20);
   if (!json || !texts)
@@ -48,6 +49,7 @@ int main(int argc, char **argv) {
   if (!tokenizer)
     return fail(tokenizer.error().message);
 
+  // Encode all lines repeatedly and keep the fastest pass.
   const std::vector<std::string_view> lines = getLines(*texts);
   const double end = getMilliseconds() + 1e3 * std::atof(argv[3]);
   double least = 1e300;

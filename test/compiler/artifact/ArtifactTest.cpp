@@ -46,6 +46,7 @@ TEST_F(Artifact, ManifestStandsInTheNote) {
   ASSERT_TRUE(report);
   Result<MappedFile> file = MappedFile::open(folder / "model.so");
   ASSERT_TRUE(file);
+  // Find the note and the end of the loaded segments.
   auto elf = llvm::cantFail(
       llvm::object::ELFFile<llvm::object::ELF64LE>::create(file->bytes()));
   llvm::Error bad = llvm::Error::success();
@@ -64,6 +65,7 @@ TEST_F(Artifact, ManifestStandsInTheNote) {
         digest = llvm::toStringRef(note.getDesc(4));
   }
   ASSERT_FALSE(bad);
+  // The digest covers the loaded code, the manifest describes the file.
   const std::array<uint8_t, 32> expected = computeArtifactDigest(
       file->bytes(), uint64_t(digest.data() - file->bytes().data()));
   EXPECT_EQ(llvm::toHex(digest), llvm::toHex(llvm::ArrayRef(expected)));

@@ -36,6 +36,7 @@ TEST_F(WeightWriter, PacksEachLayout) {
 }
 
 TEST_F(WeightWriter, PacksTensorsOfManyBlocks) {
+  // A row-major weight, and panels that span several blocks.
   ArtifactPlan plan = smallPlan();
   const uint64_t bytes = uint64_t(3001) * 999 * 4;
   plan.weights = {{"rows",
@@ -62,6 +63,7 @@ TEST_F(WeightWriter, PacksTensorsOfManyBlocks) {
   plan.weightBytes = 24000000 + 2016 * 999 * 4;
   Result<ArtifactReport> report = write(plan);
   ASSERT_TRUE(report) << report.error().message;
+  // Check elements at block borders.
   const transom_artifact_code *code = load(folder / "model.so");
   ASSERT_NE(code, nullptr);
   auto *weights = reinterpret_cast<const float *>(code->weights);
@@ -107,6 +109,7 @@ public:
 } // namespace
 
 TEST_F(WeightWriter, RoundsToBf16) {
+  // A row-major weight and panels with partial columns and rows.
   ArtifactPlan plan = smallPlan();
   const uint64_t panels = 3 * 64 * 32 * 2; // 5 and 35 columns, k = 37
   plan.weights = {
@@ -125,6 +128,7 @@ TEST_F(WeightWriter, RoundsToBf16) {
       writeArtifact(plan, smallObjects(), AwkwardSource(), nullptr,
                     folder / "model.so", nullptr);
   ASSERT_TRUE(report) << report.error().message;
+  // Each element is rounded; padding is zero.
   const transom_artifact_code *code = load(folder / "model.so");
   ASSERT_NE(code, nullptr);
   auto *rows = reinterpret_cast<const uint16_t *>(code->weights);

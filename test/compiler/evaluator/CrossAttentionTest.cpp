@@ -113,6 +113,7 @@ protected:
   }
 
   std::string getText() {
+    // Declare weights and caches for two layers, and collect their bodies.
     std::string text = head, source, step;
     for (int i : {0, 1}) {
       std::string layer = "l" + std::to_string(i);

@@ -45,6 +45,7 @@ std::vector<int64_t> countTo(int64_t count) {
 /// Converts a file case to one step: masked tokens are omitted, and a result
 /// without a length belongs to each sequence's last token.
 Case makeStep(const std::string &input, const std::string &expect) {
+  // Read ids, mask and the expected result.
   std::vector<NamedTensor> inputs = readTensors(input);
   NamedTensor result = readTensors(expect)[0];
   Tensor ids, mask;
@@ -52,6 +53,8 @@ Case makeStep(const std::string &input, const std::string &expect) {
     (tensor.name == "input_ids" ? ids : mask) = tensor.tensor;
   int64_t length = ids.sizes[1], width = result.tensor.sizes.back();
   bool eachToken = result.tensor.rank() == 3;
+  // Collect unmasked tokens by sequence, and the result rows for requested
+  // tokens.
   std::vector<int64_t> tokens, logitTokens;
   std::vector<SequenceRows> sequences;
   std::vector<Number> kept;
@@ -68,6 +71,7 @@ Case makeStep(const std::string &input, const std::string &expect) {
     if (eachToken)
       kept.insert(kept.end(), row, row + width);
   }
+  // The step's expected output has only those rows.
   Case step = makeStep(tokens, sequences, logitTokens);
   if (eachToken)
     result.tensor = Tensor::of(

@@ -68,6 +68,7 @@ std::vector<std::vector<int64_t>> getRows(const Tensor &ids,
 class EncoderDecoderGolden : public ::testing::TestWithParam<const char *> {
 protected:
   void SetUp() override {
+    // Import the model.
     folder = sourceFolder() + "/" + GetParam();
     if (!fileExists(folder + "/cases.json"))
       folder = sourceFolder() + "/test/goldens/encoder-decoders/" + GetParam();
@@ -81,6 +82,7 @@ protected:
     module = std::move(*imported);
     options.source = &info.files;
     options.caches = &store;
+    // Convert the cases in cases.json to calls.
     auto file = parseJsonFile(folder + "/cases.json");
     ASSERT_TRUE(file) << file.error().message;
     bool classifies =

@@ -210,11 +210,13 @@ TEST_F(Decoder, chunksAndNeighboursDoNotShow) {
   std::mt19937 random(1);
   auto below = [&](int64_t n) { return static_cast<int64_t>(random() % n); };
   for (int trial = 0; trial < 20; ++trial) {
+    // Draw the sequences.
     store = CacheStore();
     std::vector<std::vector<int64_t>> tokens(1 + below(4));
     for (auto &sequence : tokens)
       for (int64_t n = 1 + below(14); n > 0; --n)
         sequence.push_back(below(8));
+    // Append random chunks to random sequences until all are complete.
     std::vector<std::vector<double>> states(tokens.size());
     for (int calls = 0; calls < 1000; ++calls) {
       std::vector<SequenceRows> sequences;
@@ -240,6 +242,7 @@ TEST_F(Decoder, chunksAndNeighboursDoNotShow) {
                                    got->begin() + row * 8,
                                    got->begin() + row * 8 + 8);
     }
+    // Compare with one pass over each sequence.
     for (size_t s = 0; s < tokens.size(); ++s)
       EXPECT_EQ(states[s], whole(tokens[s])) << "sequence " << s;
   }

@@ -46,11 +46,13 @@ TEST(ListedLogits, are_columns_of_all_logits) {
   for (const char *name :
        {"encoder-decoders/marian", "encoder-decoders/t5", "llama-gqa"}) {
     SCOPED_TRACE(name);
+    // Add the entry and draw calls.
     ImportedModel model(name);
     ASSERT_EQ(addListedLogits(*model.module), "");
     ASSERT_TRUE(succeeded(verify(*model.module)));
     auto cases = makeCalls(*model.module, CallLengths::Short);
     ASSERT_TRUE(bool(cases)) << cases.error().message;
+    // In each step the selected logits equal the columns of all logits.
     int64_t numSteps = 0;
     for (const VerifyCase &test : *cases) {
       CacheStore caches;

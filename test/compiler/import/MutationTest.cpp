@@ -78,6 +78,7 @@ std::string mutate(std::string text, std::mt19937 &random) {
 
 void expectNoCrash(const std::string &example, const std::string &file,
                    int rounds, bool configOnly = false) {
+  // Copy the model with links, except for the mutated file.
   std::string folder = sourceFolder() + "/" + example;
   Result<std::string> original = readSmallFile(folder + "/" + file, 1 << 20);
   ASSERT_TRUE(original) << original.error().message;
@@ -85,6 +86,7 @@ void expectNoCrash(const std::string &example, const std::string &file,
   std::filesystem::create_symlink(
       std::filesystem::absolute(folder + "/model.safetensors"),
       copy.path + "/model.safetensors");
+  // Import mutated files and check status and message.
   std::mt19937 random(4711);
   int imported = 0;
   for (int round = 0; round < rounds; ++round) {
@@ -104,6 +106,7 @@ void expectNoCrash(const std::string &example, const std::string &file,
         << result.error.message;
     ASSERT_FALSE(result.error.message.empty());
   }
+  // Some mutations must be harmless, and some not.
   EXPECT_GT(imported, 0) << "no mutation was harmless";
   EXPECT_LT(imported, rounds);
 }

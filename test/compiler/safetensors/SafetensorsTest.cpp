@@ -91,11 +91,13 @@ TEST(Safetensors, entries_hold_exactly_three_keys) {
 }
 
 TEST(Safetensors, dtype_shape_and_offsets) {
+  // Returns the error for one tensor.
   auto one = [](const std::string &dtype, const std::string &shape,
                 const std::string &offsets) {
     return headerError("{" + safetensorsEntry("a", dtype, shape, offsets) + "}",
                        "1234");
   };
+  // Types and shapes.
   EXPECT_EQ(one("F33", "[1]", "[0,4]").substr(0, 47),
             "m: tensor 'a': unknown dtype 'F33'; known: F32,");
   EXPECT_EQ(one("F32", "[-1]", "[0,4]"),
@@ -105,6 +107,7 @@ TEST(Safetensors, dtype_shape_and_offsets) {
             "m: header:1:30: '/a/shape/0': expected an integer, got a number");
   EXPECT_EQ(one("F32", "7", "[0,4]"), "m: header:1:29: '/a/shape': expected an "
                                       "array of integers, got an integer");
+  // Offsets, and sizes that do not match them.
   EXPECT_EQ(one("F32", "[1]", "[0]"),
             "m: tensor 'a': data_offsets has 1 numbers; expected 2");
   EXPECT_EQ(one("F32", "[1]", "[0,4,4]"),

@@ -139,6 +139,7 @@ std::string CompiledDecoder::disturb(Random &random, size_t sequence,
 
 std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
                                  Random *random, Logits &logits) {
+  // Create a sequence for each input.
   logits.assign(sequences.size(), {});
   handles.assign(sequences.size(), 0);
   for (int32_t &handle : handles)
@@ -146,11 +147,13 @@ std::string CompiledDecoder::run(const std::vector<Tokens> &sequences,
       return failureIn("create");
   std::vector<int64_t> lengths(sequences.size());
   std::string error;
+  // Without a random generator each sequence is one call.
   for (size_t s = 0; !random && error.empty() && s < sequences.size(); ++s)
     error = step(sequences,
                  {{static_cast<int64_t>(s), 0,
                    static_cast<int64_t>(sequences[s].size())}},
                  logits);
+  // Otherwise random chunks, sometimes with a disturbance between calls.
   while (random && error.empty() && !isDone(sequences, lengths)) {
     std::vector<SequenceRows> rows = drawRows(*random, sequences, lengths);
     if (rows.empty())

@@ -242,6 +242,7 @@ std::string Batch::run(const char *isa, unsigned threads,
 
 /// Compiles and runs a batch; the first complaint.
 std::string check(Batch &batch, const std::vector<std::string> &disabled) {
+  // Compute the expected results with the batch's options.
   batch.options.disabledPasses = disabled;
   std::string error;
   if (batch.options.backend == "native")
@@ -252,6 +253,7 @@ std::string check(Batch &batch, const std::vector<std::string> &disabled) {
     return "evaluate: " + error;
   if (std::string error = batch.compile(); !error.empty())
     return "compile: " + error;
+  // Run each supported instruction set with one and two threads.
   std::vector<std::vector<NamedTensor>> first;
   std::string complaint;
   std::vector<std::string> isas;

@@ -34,6 +34,7 @@ Result<std::vector<NamedTensor>> evaluateAfter(ArrayRef<Case> sources,
 
 /// The sequences return the same results in random chunks as in one step.
 std::string checkChunks(DecoderModel &model, ArrayRef<Case> sources) {
+  // One step with the complete sequences is the reference.
   CacheStore store;
   EvaluateOptions options = model.options;
   options.caches = &store;
@@ -43,6 +44,7 @@ std::string checkChunks(DecoderModel &model, ArrayRef<Case> sources) {
     return expected.error().message;
   const Tensor &logits = (*expected)[0].tensor;
   std::vector<int64_t> lengths(model.sequences.size());
+  // Run random chunks and compare the logits in each with the reference rows.
   while (!isDone(model.sequences, lengths)) {
     std::vector<SequenceRows> rows =
         drawRows(model.random, model.sequences, lengths);
@@ -106,6 +108,7 @@ std::string check(uint64_t seed, DecoderKind kind) {
   CacheStore store;
   model.options.caches = &store;
   const bool isLong = seed % 10 == 0;
+  // Only the sequence starts are checked after each pass.
   std::vector<Tokens> starts = model.sequences;
   for (Tokens &tokens : starts)
     tokens.resize(std::min(tokens.size(), isLong ? longestOfTenth : longest));
@@ -115,11 +118,13 @@ std::string check(uint64_t seed, DecoderKind kind) {
   cases.push_back(makeWholeStep(starts));
   if (auto taken = takeOutputs(model, cases); !taken)
     return taken.error().message;
+  // Long sequences are checked after complete stages.
   Case all = makeWholeStep(model.sequences);
   if (!isLong)
     model.sequences = starts;
   else if (auto taken = takeOutputs(model, all); !taken)
     return taken.error().message;
+  // Run both stages with some passes disabled.
   Random random(seed ^ 0x5eed);
   const std::set<std::string> disabled = drawDisabledPasses(random);
   model.setTypes(*model.module);

@@ -24,10 +24,12 @@ static Result<void> writeInputs(ModuleOp module, const std::string &entry,
   auto function = module.lookupSymbol<func::FuncOp>(entry);
   std::vector<NamedTensor> inputs =
       randomInputs(module, entry, seed, Lengths::Long);
+  // The lists own the converted data that the views refer to.
   std::list<std::vector<float>> floats;
   std::list<std::vector<int64_t>> words;
   std::list<std::vector<uint8_t>> bytes;
   std::vector<TensorView> views;
+  // Convert each input to its declared element type.
   for (auto [input, type] : llvm::zip(inputs, function.getArgumentTypes())) {
     Type element = cast<ShapedType>(type).getElementType();
     const Tensor &tensor = input.tensor;

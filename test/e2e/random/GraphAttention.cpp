@@ -91,11 +91,14 @@ Value GraphBuilder::makeScores(Value query, Value key, const Heads &heads) {
 
 /// Hides keys that the mask input hides.
 Value GraphBuilder::keyMask(Value scores, const Heads &heads) {
+  // Shapes that broadcast the mask over queries, and over heads if there are
+  // some.
   Polynomial one(1);
   Dims keys = heads.flat ? Dims{batch, one, seq} : Dims{batch, one, one, seq};
   Dims queries =
       heads.flat ? Dims{batch, seq, one} : Dims{batch, one, seq, one};
   double low = random.pick({hidden, hidden, -1e9});
+  // Draw one spelling of the same mask.
   switch (random.below(6)) {
   case 0:
     return make<attn::MaskOp>(scores, maskTo(keys), number(low));
@@ -165,6 +168,7 @@ Value GraphBuilder::triangle(Value scores, int64_t queries, int64_t keys) {
 
 /// Returns the mask for the graph's quirk, if the quirk is a mask.
 Value GraphBuilder::quirkyMask(Value scores, const Heads &heads) {
+  // Triangles need constant sizes.
   if (quirk >= Quirk::AddedTriangle) {
     std::optional<int64_t> queries = seq.constant(),
                            keys = heads.length.constant();
@@ -173,6 +177,7 @@ Value GraphBuilder::quirkyMask(Value scores, const Heads &heads) {
   }
   if (!mask || !heads.self || quirk < Quirk::WhereMask)
     return scores;
+  // The other quirks change how padding is hidden.
   Polynomial one(1);
   Dims keys = heads.flat ? Dims{batch, one, seq} : Dims{batch, one, one, seq};
   constexpr double low = -3e38;
@@ -247,6 +252,8 @@ Value GraphBuilder::mixValues(Value scores, Value value, const Heads &heads) {
   if (quirk == Quirk::OffsetScores)
     scores = scale(scores, 1.0, 0.25);
   Value p = make<SoftmaxOp>(scores);
+  // Each quirk uses scores, probabilities or the result a second time or in
+  // another form.
   switch (quirk) {
   case Quirk::SharedScores: {
     Value other = make<SoftmaxOp>(scale(scores, 0.5));
@@ -330,6 +337,7 @@ Value GraphBuilder::wholeAttention(Value query, Value key, Value value,
 }
 
 Value GraphBuilder::attention(Value x) {
+  // Draw the widths, the key source and the rank.
   Heads heads;
   heads.count = random.chance(25) ? 1 : headCount;
   heads.dk = keyWidth;
@@ -338,6 +346,7 @@ Value GraphBuilder::attention(Value x) {
   heads.self = isWhole || !memory || random.chance(50);
   heads.length = heads.self ? seq : memoryLength;
   heads.flat = heads.count == 1 && random.chance(50);
+  // Project queries, keys and values; several query heads may share a key head.
   Value normed = random.chance(30) ? norm(x) : x;
   Value source = heads.self ? normed : memory;
   Value placed =
@@ -351,6 +360,7 @@ Value GraphBuilder::attention(Value x) {
   Value key = linear(heads.self ? placed : source, keyHeads * heads.dk, biased);
   Value value = linear(source, keyHeads * heads.dv, biased);
   Value mixed;
+  // Build one operation, or the steps with the quirk in their places.
   if (isWhole || (heads.sharedBy == 1 && random.chance(25))) {
     mixed = wholeAttention(query, key, value, heads);
   } else {

@@ -43,6 +43,7 @@ Value GraphBuilder::gated(Value x, Value y, Activation kind) {
   const Polynomial half(inner);
   const bool bias = random.chance(50);
   auto apply = [&](Value gate) { return make<ActivationOp>(gate, kind); };
+  // Draw one form; the default is a plain gated MLP.
   switch (random.below(10)) {
   case 0: // from another input
     return make<MulOp>(apply(linear(y, inner, bias)), linear(x, inner, bias));
@@ -101,6 +102,7 @@ Value GraphBuilder::columns(Value x) {
 }
 
 Value GraphBuilder::elementwise(Value x) {
+  // Draw one form; some share a weight or need a norm.
   switch (random.below(9)) {
   case 7: {
     Value y = linear(x, width, random.chance(50));

@@ -247,6 +247,7 @@ Value GraphBuilder::block(Value x) {
 
 /// The results: the state, sometimes pooled or headed, with padding at zero.
 void GraphBuilder::finish(Value x) {
+  // Collect the results with their names.
   blockName = "head";
   SmallVector<Value> results;
   SmallVector<std::string> names;
@@ -254,6 +255,7 @@ void GraphBuilder::finish(Value x) {
     results.push_back(value);
     names.push_back(resultName);
   };
+  // The first result: a pipeline's output, or pooled states.
   if (graphKind == GraphKind::Pipelines) {
     auto [resultName, value] = endPipeline(x);
     add(value, resultName);
@@ -266,6 +268,7 @@ void GraphBuilder::finish(Value x) {
                            Activation::Tanh),
         "pooled");
   }
+  // Sometimes a state inside the model and the last states are results, too.
   if (middle) {
     Value shown = linear(middle, 3, true);
     if (mask)
@@ -282,6 +285,7 @@ void GraphBuilder::finish(Value x) {
                              number(0.0));
     add(x, "hidden");
   }
+  // Set the function type and the attributes now that all are known.
   builder.create<func::ReturnOp>(location(), results);
   SmallVector<DictionaryAttr> attributes;
   for (const std::string &resultName : names)

@@ -67,6 +67,7 @@ static void askForAttention(ModuleOp module, uint64_t seed) {
 }
 
 std::string checkGraph(const GraphCheck &check, PassCounts &counts) {
+  // Build the graph.
   MLIRContext context(MLIRContext::Threading::DISABLED);
   DialectRegistry registry;
   registerTransomDialects(registry);
@@ -78,6 +79,7 @@ std::string checkGraph(const GraphCheck &check, PassCounts &counts) {
   EvaluateOptions options;
   options.source = &weights;
   std::string entry = "g" + std::to_string(check.seed);
+  // Evaluate the cases before all passes.
   std::vector<Case> cases;
   for (int i = 0; i < check.numCases; ++i) {
     Case test = {
@@ -90,12 +92,14 @@ std::string checkGraph(const GraphCheck &check, PassCounts &counts) {
     test.outputs = *result;
     cases.push_back(std::move(test));
   }
+  // Set module options as the importer and the driver do.
   if (check.forgetsTypes)
     forgetTypes(*module);
   if (check.hasAttention && check.lengths == Lengths::Short)
     askForAttention(*module, check.seed);
   if (check.isBf16)
     (*module)->setAttr("transom.dtype", StringAttr::get(&context, "bf16"));
+  // Run both stages and compare after each pass.
   for (Stage stage : {Stage::AttnOpt, Stage::Kern}) {
     double tolerance = stage == Stage::AttnOpt ? reordered : inKern;
     std::string complaint =

@@ -201,6 +201,7 @@ bool Exporter::writeAttributes(Operation *op) {
   auto integer = [&](const char *key, int64_t value) {
     json.member(key, value);
   };
+  // Each operation writes the attributes that its graph.json counterpart has.
   llvm::TypeSwitch<Operation *>(op)
       .Case([&](GetWeightOp op) { tensor("tensor", op.getResult()); })
       .Case([&](ConstantOp op) { writeConstant(op); })
@@ -279,12 +280,14 @@ bool Exporter::isEdge(Operation *op) {
 }
 
 bool Exporter::writeNode(Operation *op) {
+  // Weights that are only attributes have no node.
   if (isa<GetWeightOp>(op) && !isEdge(op))
     return true;
   auto constant = dyn_cast<ConstantOp>(op);
   bool isBool =
       constant && constant.getResult().getType().getElementType().isInteger(1);
   std::string name = "n" + std::to_string(next++);
+  // The node itself.
   json.beginObject();
   json.member("name", name);
   json.member("op", opName(op));
@@ -301,6 +304,7 @@ bool Exporter::writeNode(Operation *op) {
   names[op->getResult(0)] = name;
   if (!isBool)
     return possible;
+  // Constants are written as integers; a second node casts them to bool.
   names[op->getResult(0)] = name + "b";
   json.beginObject();
   json.member("name", name + "b");
@@ -337,6 +341,7 @@ void Exporter::writeWeights(const TensorSource &source,
 }
 
 bool Exporter::run(const TensorSource &source, const std::string &folder) {
+  // Header, symbols and inputs.
   json.beginObject();
   json.member("transom", int64_t(1));
   json.member("name", "random");
@@ -346,6 +351,7 @@ bool Exporter::run(const TensorSource &source, const std::string &folder) {
   json.endArray();
   writeDims();
   writeInputs();
+  // Nodes in order; an operation without a counterpart ends the export.
   json.key("nodes");
   json.beginArray();
   Block &body = function.getBody().front();
@@ -353,6 +359,7 @@ bool Exporter::run(const TensorSource &source, const std::string &folder) {
     if (!writeNode(&op))
       return false;
   json.endArray();
+  // Results by edge.
   json.key("outputs");
   json.beginArray();
   for (auto [index, value] :

@@ -33,6 +33,7 @@ void readWrittenWeights(ModuleOp module) {
 }
 
 Outcome check(uint64_t seed, const std::string &folder) {
+  // Build the model and write it.
   MLIRContext context(MLIRContext::Threading::DISABLED);
   OwningOpRef<ModuleOp> module = makeRandomModule(&context);
   RandomWeights weights;
@@ -42,10 +43,12 @@ Outcome check(uint64_t seed, const std::string &folder) {
   if (!exportGraph(*module, entry, weights, folder))
     return outcome;
   outcome.imported = true;
+  // Import the written model.
   ImportInfo info;
   auto imported = importModel(context, {folder + "/graph.json"}, info);
   if (!imported)
     return {true, imported.error().message};
+  // Evaluate both on the same inputs with the written weights.
   std::vector<NamedTensor> inputs =
       randomInputs(*module, entry, seed, Lengths::Short);
   EvaluateOptions options;

@@ -46,6 +46,7 @@ struct Features {
 
 Features::Features(Random &random, DecoderKind kind)
     : readsSource(kind == DecoderKind::EncoderDecoder) {
+  // Head counts and widths; widths are often multiples that kernels prefer.
   kvHeads = random.between(1, 3);
   heads = kvHeads * random.between(1, 3);
   dk = random.chance(70) ? 2 * random.between(1, 20) : random.between(1, 35);
@@ -54,6 +55,7 @@ Features::Features(Random &random, DecoderKind kind)
   inner = random.chance(60) ? 8 * random.between(1, 10) : random.between(2, 70);
   vocabulary = random.between(2, 100);
   layers = random.between(1, 4);
+  // Positions and the attention window.
   positions = random.pick({None, Learned, Rope, Rope, Slopes});
   if (positions == Rope && dk < 2)
     positions = None;
@@ -63,6 +65,7 @@ Features::Features(Random &random, DecoderKind kind)
   if (random.chance(40))
     window = random.chance(80) ? random.between(1, 20) : 260;
   alternates = random.chance(50);
+  // Scales, caps, norms and the block structure.
   cap = random.chance(25) ? 3.0 : 0.0;
   logitCap = random.chance(20) ? 5.0 : 0.0;
   embeddingScale = random.chance(25) ? 2.5 : 1.0;
@@ -77,6 +80,7 @@ Features::Features(Random &random, DecoderKind kind)
                             Activation::GeluTanh, Activation::Relu});
   innerNorm = random.chance(20);
   straight = random.chance(15);
+  // Features that only encoder-decoders have.
   if (!readsSource)
     return;
   sourceBias = random.chance(50);
@@ -356,6 +360,7 @@ void DecoderBuilder::buildEncode() {
 /// Maps encoder states and their mask to the keys and values for all layers.
 void DecoderBuilder::buildSource() {
   MLIRContext *context = module.getContext();
+  // Declare the entry.
   Polynomial batch = Polynomial::symbol("batch"),
              seq = Polynomial::symbol("seq");
   auto arguments = begin("source",
@@ -367,6 +372,7 @@ void DecoderBuilder::buildSource() {
                          {});
   function->setAttr("transom.kind", builder.getStringAttr("source"));
   function->setAttr("transom.encoder", builder.getStringAttr("encode"));
+  // Pack the states' rows and append keys and values to each layer's cache.
   Value tokens = builder.create<RaggedBatchOp>(
       location(),
       RaggedType::get(context, builder.getStringAttr("rows1"),
@@ -391,6 +397,7 @@ void DecoderBuilder::buildStep() {
     return getTensorType({Polynomial::symbol(symbol)}, builder.getI64Type());
   };
   auto name = [&](const char *text) { return builder.getStringAttr(text); };
+  // Declare the entry.
   auto arguments = begin("step",
                          {{"tokens", "ids", vector("rows"), has.vocabulary},
                           {"wanted", "data", vector("wanted")}},

@@ -135,6 +135,7 @@ TEST(Gguf, the_start_of_the_file) {
 }
 
 TEST(Gguf, counts_and_lengths_fit_the_file) {
+  // Counts in the header.
   GgufWriter writer;
   writer.moreTensors = INT64_MAX;
   EXPECT_EQ(parseError(writer.head()),
@@ -145,6 +146,7 @@ TEST(Gguf, counts_and_lengths_fit_the_file) {
   EXPECT_EQ(parseError(writer.head()),
             "m: byte 16: 18446744073709551615 metadata values do not fit into "
             "the 0 bytes up to the end of the file");
+  // Lengths of strings and arrays.
   writer.moreMetadata = 0;
   writer.setBytes("k", ggufValue(8, ggufNumber<uint64_t>(1) + ""));
   EXPECT_EQ(parseError(writer.head()),
@@ -158,6 +160,7 @@ TEST(Gguf, counts_and_lengths_fit_the_file) {
   EXPECT_EQ(parseError(writer.head()),
             "m: byte 41: 2 elements of the value of 'k' do not fit into the 11 "
             "bytes up to the end of the file");
+  // Array nesting.
   std::string nested;
   for (unsigned i = 0; i <= gguf::maxArrayDepth; ++i)
     nested += ggufNumber<uint32_t>(9) + ggufNumber<uint64_t>(1);
@@ -167,6 +170,7 @@ TEST(Gguf, counts_and_lengths_fit_the_file) {
 }
 
 TEST(Gguf, keys_and_values) {
+  // Keys must be unique, not empty and UTF-8.
   GgufWriter writer;
   writer.set("k", uint32_t(1));
   writer.set("k", uint32_t(1));
@@ -177,6 +181,7 @@ TEST(Gguf, keys_and_values) {
   writer.metadata = {{"\xff", ggufValue(uint32_t(1))}};
   EXPECT_EQ(parseError(writer.bytes()),
             "m: byte 32: a metadata key is not valid UTF-8");
+  // Value types and booleans.
   writer.metadata = {{"k", ggufValue(13, "")}};
   EXPECT_EQ(parseError(writer.bytes()),
             "m: byte 33: value of 'k' has the unknown type 13; known: 0 to 12");
@@ -184,6 +189,7 @@ TEST(Gguf, keys_and_values) {
   EXPECT_EQ(parseError(writer.bytes()),
             "m: byte 37: value of 'k' is a bool of the value 2; expected 0 or "
             "1");
+  // Alignments must be powers of two in the supported range.
   for (uint32_t alignment : {0u, 4u, 24u, 1u << 31}) {
     writer.metadata.clear();
     writer.set("general.alignment", alignment);

@@ -50,6 +50,7 @@ TEST(GgufTokenizer, what_is_not_supported_is_a_note) {
 
 /// As in llama.cpp, the kind's default replaces such an id.
 TEST(GgufTokenizer, ids_outside_of_the_vocabulary_are_ignored) {
+  // A BPE with padding, end and begin ids outside the vocabulary.
   GgufWriter writer = smallBpe();
   writer.set("tokenizer.ggml.padding_token_id", uint32_t(0xffffffff));
   writer.setBytes("tokenizer.ggml.eos_token_id",
@@ -68,6 +69,7 @@ TEST(GgufTokenizer, ids_outside_of_the_vocabulary_are_ignored) {
                 "there are 5 tokens; it was ignored"}));
   EXPECT_EQ(made->texts["generation_config.json"], "{}");
 
+  // A model with pieces and an end id outside the vocabulary.
   writer = GgufWriter();
   writer.set("tokenizer.ggml.model", "llama");
   writer.set("tokenizer.ggml.tokens",

@@ -25,6 +25,7 @@ struct Vocabulary {
   std::string pieceScores;         ///< unigram scores in file format
 
   explicit Vocabulary(JsonValue root) {
+    // Model tokens: a BPE lists ids, a Unigram model pieces with scores.
     JsonValue model = *root.find("model");
     for (JsonValue::Member member : model.find("vocab")->members())
       add(*member.value.asInt(), std::string(member.key), 1);
@@ -33,6 +34,7 @@ struct Vocabulary {
           std::string(*piece[0].asString()), 1);
       pieceScores += ggufNumber(static_cast<float>(*piece[1].asDouble()));
     }
+    // Added tokens and merges.
     for (JsonValue token : root.find("added_tokens")->elements())
       add(*token.find("id")->asInt(),
           std::string(*token.find("content")->asString()),
@@ -43,6 +45,8 @@ struct Vocabulary {
                              ? std::string(*merge.asString())
                              : std::string(*merge[0].asString()) + " " +
                                    std::string(*merge[1].asString()));
+    // Byte tokens, scores for added tokens, and the unknown token have
+    // defaults.
     for (size_t i = 0; i < tokens.size(); ++i)
       if (tokens[i].size() == 6 && tokens[i].substr(0, 3) == "<0x")
         types[i] = 6;

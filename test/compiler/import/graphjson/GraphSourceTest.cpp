@@ -76,6 +76,7 @@ TEST(GraphSource, caches_and_weights_do_not_take_the_names_of_entries) {
 }
 
 TEST(GraphSource, layers_fill_their_caches_in_order) {
+  // A layer block used twice, each with cross attention.
   EncoderDecoderGraph graph;
   graph.blocks = R"({"layer": {"inputs": ["x"], "nodes": [
     {"name": "read", "op": "attention", "inputs": ["x"],
@@ -94,6 +95,7 @@ TEST(GraphSource, layers_fill_their_caches_in_order) {
                        {"l1.more", {8, 6}},
                        {"last", {7, 8}}},
                       "w.safetensors");
+  // Each layer appends once, in the order of the layers.
   Imported result(folder.path);
   ASSERT_TRUE(result.module) << result.error.message;
   const std::string text = result.text();
@@ -147,12 +149,14 @@ TEST(GraphSourceErrors, inputs_of_the_encoder) {
     graph.mask = mask;
     expectError(graph, Status::Rejected, {at, rule});
   };
+  // An encoder without a mask.
   const EncoderDecoderGraph right;
   EncoderDecoderGraph alone;
   alone.mask = "";
   alone.states =
       R"({"name": "y", "op": "embedding", "inputs": ["ids"], "attrs": {"table": "sources"}})";
   expectError(alone, Status::Rejected, {"'/graphs/encoder/inputs/0'", rule});
+  // Each input has the right role, type and shape.
   with(right.ids, R"({"name": "mask", "dtype": "i64", "shape": ["n", "len"]})",
        "'/graphs/encoder/inputs/1'");
   with(
@@ -168,6 +172,7 @@ TEST(GraphSourceErrors, inputs_of_the_encoder) {
        right.mask +
            R"(, {"name": "kinds", "dtype": "i64", "shape": ["n", "len"]})",
        "'/graphs/encoder/inputs/2'");
+  // Sizes must be symbols.
   EncoderDecoderGraph fixed;
   fixed.dims = R"({"n": {}, "rows": {}})";
   fixed.ids = R"({"name": "ids", "dtype": "i64", "shape": ["n", 4]})";

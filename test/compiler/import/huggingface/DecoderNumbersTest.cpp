@@ -131,6 +131,7 @@ std::vector<double> expectedNumbers(const Tensor &expected, const Rows &rows,
 class DecoderNumbers : public ::testing::TestWithParam<const char *> {};
 
 TEST_P(DecoderNumbers, match_the_golden_results) {
+  // Import the model without notes.
   const std::string folder = sourceFolder() + "/" + GetParam();
   Imported model(folder);
   ASSERT_TRUE(model.module) << model.error.message;
@@ -138,6 +139,7 @@ TEST_P(DecoderNumbers, match_the_golden_results) {
   EXPECT_EQ(model.info.unusedTensors, std::vector<std::string>{});
   Result<JsonDocument> cases = parseJsonFile(folder + "/cases.json");
   ASSERT_TRUE(cases) << cases.error().message;
+  // Compare each case in one batch, and single sequences in chunks.
   size_t checked = 0;
   for (JsonValue each : cases->root().find("cases")->elements()) {
     auto text = [&](const char *key) {

@@ -298,6 +298,7 @@ TEST_F(GenerationSettingsTest, the_file_can_be_ignored) {
 }
 
 TEST_F(GenerationSettingsTest, wrong_values) {
+  // Wrong values and types, by key.
   EXPECT_EQ(error(R"({"top_p": 1.5})"),
             "generation_config.json:1:11: '/top_p': expected a number in "
             "[0, 1], got 1.5");
@@ -323,6 +324,7 @@ TEST_F(GenerationSettingsTest, wrong_values) {
             std::string::npos);
   EXPECT_NE(error(R"({"bad_words_ids": [[-3]]})").find("/bad_words_ids/0/0"),
             std::string::npos);
+  // Not an object, a duplicate key, an overflow, and truncated JSON.
   error("[]");
   error(R"({"top_k": 1, "top_k": 2})");
   error(R"({"top_k": 99999999999999999999})");

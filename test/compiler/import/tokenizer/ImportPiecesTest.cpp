@@ -121,6 +121,7 @@ TEST(ImportPieces, UnknownLanguages) {
 }
 
 TEST(ImportPieces, FilesThatDoNotFit) {
+  // Returns the message for a rejected file.
   auto getFailure = [](std::string_view name, const std::string &pieces,
                        const std::string &config = "{}") {
     auto imported = importPieces(name, pieces, config);
@@ -129,6 +130,7 @@ TEST(ImportPieces, FilesThatDoNotFit) {
     EXPECT_EQ(error.status, Status::Rejected);
     return error.message;
   };
+  // Files that are invalid or lack pieces that the class requires.
   EXPECT_EQ(getFailure("T5Tokenizer", "\x0a"),
             "p.model: malformed SentencePiece model at byte 1: cut short");
   EXPECT_EQ(getFailure("LlamaTokenizer", ""),

@@ -13,6 +13,7 @@ namespace {
 TEST(TokenizerTrieBuilder, FindsExactlyItsKeys) {
   std::mt19937 random(11);
   for (size_t count : {1, 2, 17, 3000}) {
+    // Draw distinct keys.
     std::vector<std::string> texts;
     for (size_t i = 0; i < count; ++i) {
       std::string text;
@@ -22,12 +23,14 @@ TEST(TokenizerTrieBuilder, FindsExactlyItsKeys) {
     }
     std::sort(texts.begin(), texts.end());
     texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+    // Build the trie.
     std::vector<TrieKey> keys;
     for (size_t i = 0; i < texts.size(); ++i)
       keys.push_back({texts[i], static_cast<uint32_t>(i * 3)});
     std::vector<TrieUnit> units = buildTrie(keys);
     Trie trie(std::string_view(reinterpret_cast<const char *>(units.data()),
                                units.size() * sizeof(TrieUnit)));
+    // It finds each key, and for random strings exactly the keys.
     for (const TrieKey &key : keys)
       ASSERT_EQ(trie.find(key.first), key.second);
     for (int i = 0; i < 1000; ++i) {

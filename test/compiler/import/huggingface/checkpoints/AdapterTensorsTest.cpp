@@ -38,6 +38,7 @@ TEST(AdapterTensors, go_by_module) {
        start + "_orig_mod.h.weight", start + "e.modules_to_save.default.weight",
        start + "t.token_adapter.trainable_tokens_delta"});
   ASSERT_TRUE(tensors) << tensors.error().message;
+  // Factors, bias and magnitude belong to a module.
   const ModuleChange &query = tensors->modules.at("a.q");
   EXPECT_EQ(query.a, "lora/" + start + "a.q.lora_A.weight");
   EXPECT_EQ(query.b, "lora/" + start + "a.q.lora_B.default.weight");
@@ -46,11 +47,13 @@ TEST(AdapterTensors, go_by_module) {
   EXPECT_FALSE(query.isTable);
   EXPECT_TRUE(tensors->modules.at("w").isTable);
   EXPECT_FALSE(tensors->modules.at("t").hasFactors());
+  // Complete tensors replace parameters.
   std::vector<std::string> wholes;
   for (const WholeTensor &whole : tensors->wholes)
     wholes.push_back(whole.module + " " + whole.parameter);
   EXPECT_EQ(wholes,
             (std::vector<std::string>{"h weight", "a.q bias", "e weight"}));
+  // Changed weights and replaced rows.
   EXPECT_TRUE(tensors->changes("h.weight"));
   EXPECT_TRUE(tensors->changes("w.weight"));
   EXPECT_FALSE(tensors->changes("a.weight"));

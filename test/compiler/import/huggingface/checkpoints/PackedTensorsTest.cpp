@@ -168,6 +168,7 @@ TEST(PackedTensors, wrong_tensors) {
       getJoinError(makeGptq(), makePackedConfig(PackedLayout::Gptq, 4, 2)),
       "tensor 'a.scales' has shape [2, 8], expected [4, 8] for groups of "
       "2 of 8");
+  // Missing and additional tensors.
   PackedFile alone;
   alone.add("a.qweight", DType::I32, {1, 8}, std::vector<uint32_t>(8, 1));
   EXPECT_EQ(getJoinError(alone, config),
@@ -191,6 +192,7 @@ TEST(PackedTensors, wrong_tensors) {
                   .add("a.g_idx", DType::I32, {8},
                        std::vector<int32_t>{0, 0, 0, 0, 1, 1, 1, 1})
                   .join(config));
+  // Types and shapes that do not fit.
   PackedFile types;
   types.add("a.qweight", DType::F32, {1, 8}, std::vector<float>(8, 1));
   EXPECT_EQ(getJoinError(types, config),

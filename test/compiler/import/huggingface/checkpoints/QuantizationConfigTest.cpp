@@ -45,6 +45,7 @@ std::string compressedTensors(const std::string &weights,
 } // namespace
 
 TEST(QuantizationConfig, gptq) {
+  // The old format stores zero points minus one.
   ReadQuantization old(
       ofMethod("gptq", R"("bits": 4, "group_size": 64, "desc_act": true)"));
   ASSERT_TRUE(old.result) << old.result.error().message;
@@ -53,6 +54,7 @@ TEST(QuantizationConfig, gptq) {
   EXPECT_EQ(old.result->group, 64);
   EXPECT_TRUE(old.result->zeroIsLess);
   EXPECT_TRUE(old.result->notes.empty());
+  // A config with other keys.
   ReadQuantization other(ofMethod(
       "gptq",
       R"("bits": 8, "group_size": -1, "checkpoint_format": "gptq_v2", "x": 1)"));
@@ -65,6 +67,7 @@ TEST(QuantizationConfig, gptq) {
   EXPECT_FALSE(
       ReadQuantization(ofMethod("gptq", R"("bits": 4, "format": "gptq_v2")"))
           .result->zeroIsLess);
+  // Values that are rejected or not supported.
   expectRefusal(ofMethod("gptq", "\"bits\": 3"), Status::Unsupported,
                 "weights of 3 bits are not supported; supported: 4, 8");
   expectRefusal(ofMethod("gptq", ""), Status::Rejected, "missing key 'bits'");
@@ -93,6 +96,7 @@ TEST(QuantizationConfig, awq) {
 }
 
 TEST(QuantizationConfig, compressed_tensors) {
+  // Packed weights with groups, and plain weights without.
   ReadQuantization packed(compressedTensors(
       R"("num_bits": 4, "type": "int", "strategy": "group", "group_size": 32)"));
   ASSERT_TRUE(packed.result) << packed.result.error().message;
@@ -105,6 +109,7 @@ TEST(QuantizationConfig, compressed_tensors) {
   EXPECT_EQ(plain.result->layout, QuantizationConfig::Layout::Plain);
   EXPECT_EQ(plain.result->group, 0);
   EXPECT_EQ(plain.result->notes.size(), 1u);
+  // Values that are rejected or not supported.
   expectRefusal(compressedTensors(R"("num_bits": 8, "type": "float")"),
                 Status::Unsupported, "'type' is 'float'");
   expectRefusal(compressedTensors(R"("num_bits": 4, "strategy": "block")"),

@@ -71,6 +71,7 @@ TEST(RopeEncoderFamilies, token_types_are_optional) {
 }
 
 TEST(RopeEncoderFamilies, which_states_a_classifier_reads) {
+  // The last three operations among the pools and the classifier's modules.
   auto getPools = [](const std::string &pooling) {
     FromConfig model(
         config("eurobert",

@@ -66,6 +66,7 @@ TEST(PipelineConfig, rejects_modules_in_an_order_that_makes_no_sense) {
 }
 
 TEST(PipelineConfig, refuses_modules_and_keys_by_name) {
+  // Module classes.
   PipelineFolder folder;
   folder.writeModules({"Transformer", "Router"});
   EXPECT_EQ(folder.getRefusal().substr(0, 78),
@@ -74,6 +75,7 @@ TEST(PipelineConfig, refuses_modules_and_keys_by_name) {
   folder.writeModules({"custom_code.Transformer"});
   EXPECT_EQ(folder.getRefusal().substr(0, 62),
             "modules.json: module 'custom_code.Transformer' is not supporte");
+  // Keys and files of modules.
   folder.write("modules.json",
                R"([{"type": "sentence_transformers.models.Transformer",
                     "path": "", "weight": 2}])");
@@ -84,6 +86,7 @@ TEST(PipelineConfig, refuses_modules_and_keys_by_name) {
             "modules.json: module 'm1' has no m1/config.json");
   folder.write("m1/config.json", "{}");
   EXPECT_EQ(folder.getRefusal(), "");
+  // Keys of the pipeline.
   folder.write("config_sentence_transformers.json", R"({"pooler": 1})");
   EXPECT_EQ(folder.getRefusal().substr(0, 63),
             "config_sentence_transformers.json: key 'pooler' is not known; k");
@@ -94,6 +97,7 @@ TEST(PipelineConfig, refuses_modules_and_keys_by_name) {
 }
 
 TEST(PipelineConfig, reads_prompts) {
+  // Write all supported keys.
   PipelineFolder folder;
   folder.writeModules({"Transformer", "Pooling"});
   folder.write("m1/config.json", "{}");
@@ -103,6 +107,7 @@ TEST(PipelineConfig, reads_prompts) {
                    "similarity_fn_name": "dot"})");
   auto found = folder.read();
   ASSERT_TRUE(found && *found) << found.error().message;
+  // Each key has its value.
   const PipelineConfig &config = **found;
   using Prompts = std::vector<std::pair<std::string, std::string>>;
   EXPECT_EQ(config.prompts,
@@ -115,6 +120,7 @@ TEST(PipelineConfig, reads_prompts) {
             (std::vector<std::string>{"modules.json",
                                       "config_sentence_transformers.json",
                                       "m1/config.json"}));
+  // A default prompt must exist.
   folder.write("config_sentence_transformers.json",
                R"({"default_prompt_name": "none"})");
   EXPECT_NE(folder.getError().find("'/default_prompt_name': no prompt 'none'; "

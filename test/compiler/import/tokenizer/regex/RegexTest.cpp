@@ -92,6 +92,7 @@ TEST(TokenizerRegex, GoldenPatterns) {
 
 /// Whatever the pattern is: a program that can be run, or an error.
 TEST(TokenizerRegex, RandomPatternsNeverCrash) {
+  // Elements that patterns are composed from.
   const std::string_view elements[] = {
       "a",    "b",   "(",   ")",      "(?:",  "(?i:", "(?!", "(?=",    "|",
       "[",    "]",   "[^",  "-",      "*",    "+",    "?",   "{2}",    "{,3}",
@@ -100,6 +101,7 @@ TEST(TokenizerRegex, RandomPatternsNeverCrash) {
   std::mt19937 random(3);
   Characters text = getCharacters("ab aab\n\u00e9 bA-b");
   size_t compiled = 0;
+  // A pattern that compiles must split the complete text.
   for (int round = 0; round < 20000; ++round) {
     std::string pattern;
     for (size_t n = 1 + random() % 8; n > 0; --n)

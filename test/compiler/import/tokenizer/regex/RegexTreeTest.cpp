@@ -9,6 +9,7 @@ namespace transom::tokenizer {
 namespace {
 
 TEST(TokenizerRegexTree, WhatIsNotBuiltIsNamed) {
+  // A pattern, and the construct that the error names.
   const std::pair<const char *, const char *> cases[] = {
       {"(a)\\1", "a backreference '\\1'"},
       {"(?<n>a)\\k<n>", "a backreference '\\k'"},
@@ -45,6 +46,7 @@ TEST(TokenizerRegexTree, WhatIsNotBuiltIsNamed) {
     EXPECT_EQ(program.error().message, "unsupported regular expression '" +
                                            std::string(pattern) + "': " + what);
   }
+  // Nesting has a limit.
   std::string deep(200, '(');
   EXPECT_EQ(compileRegex(deep).error().message.substr(0, 34),
             "unsupported regular expression '((");
