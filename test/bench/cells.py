@@ -8,11 +8,11 @@ class Cell(NamedTuple):
     """A table row. `rival` names the rivals' tasks; the fastest counts. None: the same task."""
     title: str
     task: str
-    ratio: float = None  # at least so many times as fast as the best rival
-    share: float = None  # at least this share of the machine's limit
+    ratio: float = None  # min speed relative to the best rival
+    share: float = None  # min share of the host's limit
     most_ms: float = None
     rival: tuple = None
-    less: str = None  # the task whose time is taken off, on each engine
+    less: str = None  # the task whose time is subtracted, on each engine
 
     def rival_tasks(self):
         return self.rival or (self.task,)
@@ -24,7 +24,7 @@ class Group(NamedTuple):
     cells: list
     engine: str = "transom"
     rivals: tuple = ("openvino", "onnxruntime", "ctranslate2")
-    others: tuple = ()  # of ours, shown but no rivals
+    others: tuple = ()  # transom engines, shown but not rivals
     threads: int = None
     env: dict = {}  # by engine
 

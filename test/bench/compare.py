@@ -190,7 +190,7 @@ class Checkpoint:
                                                                   env={**os.environ, **self.environment}))
         self.artifacts, self.rivals = {}, {}
 
-    source = []  # of a model that is not random: its folder
+    source = []  # the folder, if the model is not random
 
     def program(self, engine):
         """Returns the transom binary that compiles and runs a transom engine."""

@@ -31,7 +31,7 @@ def product_bits(variant):
 # The suffix for variants with activation-aware quantization.
 CALIBRATED = " calibrated"
 CODES = {"F32": "f", "I64": "q"}
-# Random ids begin here: the first ones are special tokens mostly.
+# Random ids start here: the first ids are mostly special tokens.
 FIRST_ID = 5
 
 

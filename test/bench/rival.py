@@ -114,7 +114,7 @@ def make(name, folder, source=None):
     model = save(name, folder, source)
     try:
         convert_ctranslate2(model, folder)
-    except Exception as error:  # whatever its converter dislikes: the other engines do not need it
+    except Exception as error:  # any converter error: the other engines do not need it
         print(f"no form for ctranslate2: {error}", file=sys.stderr)
         shutil.rmtree(os.path.join(folder, "ct2"), ignore_errors=True)
     export_onnx(model, os.path.join(folder, "model.onnx"))

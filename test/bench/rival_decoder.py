@@ -143,7 +143,7 @@ def make(name, folder):
     model = save(name, folder)
     try:
         convert_ctranslate2(folder, model.config.vocab_size)
-    except Exception as error:  # whatever its converter dislikes: llama.cpp does not need it
+    except Exception as error:  # any converter error: llama.cpp does not need it
         print(f"no form for ctranslate2: {error}", file=sys.stderr)
         shutil.rmtree(os.path.join(folder, "ct2"), ignore_errors=True)
     write_gguf(model, os.path.join(folder, "f32.gguf"))

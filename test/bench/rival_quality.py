@@ -135,7 +135,7 @@ def convert(folder, path):
     with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
         vocabulary = json.load(file)["vocab_size"]
     kind = writer.metadata["general.architecture"]
-    if kind != "bert":  # which asks for token types
+    if kind != "bert":  # which requires token types
         writer.metadata = {key: value for key, value in writer.metadata.items() if not key.startswith("tokenizer.")}
     if "tokenizer.ggml.model" not in writer.metadata:
         writer.set("tokenizer.ggml.model", "no_vocab")
@@ -150,7 +150,7 @@ class LlamaCpp:
         import llama_cpp
         self.api, self.embeds = llama_cpp, embeds
         options = llama_cpp.llama_model_default_params()
-        options.use_extra_bufts = False  # its tiles of AMX end programs where a hypervisor offers AMX and does not let it run
+        options.use_extra_bufts = False  # its AMX tiles crash where a hypervisor reports AMX but does not enable it
         self.model = llama_cpp.llama_model_load_from_file(path.encode(), options)
         params = llama_cpp.llama_context_default_params()
         params.n_ctx = params.n_batch = params.n_ubatch = max(tokens, 32)

@@ -180,7 +180,7 @@ class Checker:
         if get_entry(case) == "generate" and self.options.tolerance and folder_kind(folder) == "encoder-decoder":
             return self.replay_targets(folder, artifact, case, got, isa)
         if case["entry"] == "generate_beam" and self.options.tolerance:
-            return None  # beams follow near ties; that they run is all that can be said
+            return None  # beams follow near ties, so only running can be checked
         if case["entry"] == "generate" and self.options.tolerance:
             return self.replay(os.path.join(folder, case["input"]), artifact, case, got, want, isa)
         problem = difference(got, want, *(self.options.tolerance or tolerances))
@@ -255,7 +255,7 @@ class Checker:
             artifact, stored = os.path.join(scratch, "model.so"), os.path.join(folder, "model.gguf")
             model = stored if os.path.exists(stored) else folder
             if self.options.gguf:
-                import gguf_files  # which lies beside this file; tests of other folders load it, too
+                import gguf_files  # next to this file; tests in other folders load it, too
                 model = os.path.join(scratch, "model.gguf")
                 gguf_files.convert(folder, model)
             compiled = self.call(["compile", model, "-o", artifact, *self.options.compile_flag])

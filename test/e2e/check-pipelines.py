@@ -42,7 +42,7 @@ def find_difference(lines, texts, expected, flags):
         return "the texts are others"
     worst = 0.0
     for line, want in zip(lines, expected):
-        if "embeddings" in line:  # of tokens
+        if "embeddings" in line:  # token vectors
             if len(line["embeddings"]) != len(want):
                 return f"{len(line['embeddings'])} tokens, expected {len(want)}"
             worst = max([worst] + [abs(x - y) for a, b in zip(line["embeddings"], want) for x, y in zip(a, b, strict=True)])

@@ -88,7 +88,7 @@ def read_folder(folder):
 
 
 def spread(raw, size, taken, new_size, places):
-    """Converts elements with `size` bytes to `new_size` bytes: copies the bytes `taken` to `places`, and zeros the others."""
+    """Converts elements with `size` bytes to `new_size` bytes: copies the bytes `taken` to `places`, and sets the others to zero."""
     out = bytearray(len(raw) // size * new_size)
     for source, place in zip(taken, places):
         out[place::new_size] = raw[source::size]
@@ -274,7 +274,7 @@ def set_tokenizer(writer, folder):
                   **{number: token["content"] for number, token in added.items()}}
     tokens = [vocabulary[number] for number in range(len(vocabulary))]
     types = [(3 if added[number]["special"] else 4) if number in added else 1 for number in range(len(tokens))]
-    if model["type"] == "WordPiece":  # words are marked in place of what goes on
+    if model["type"] == "WordPiece":  # word starts are marked instead of continuations
         tokens = [token if kind != 1 else token[2:] if token.startswith("##") else "\u2581" + token for token, kind in zip(tokens, types)]
         roles = {"bos": "[CLS]", "seperator": "[SEP]", "unknown": "[UNK]", "padding": "[PAD]"}
     else:

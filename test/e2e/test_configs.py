@@ -63,7 +63,7 @@ class Configs(unittest.TestCase):
                 (cost,) = [cost for cost in found["costs"] if cost["positions"] == positions]
                 self.assertEqual(cost["token_flops"], want["token"]["linear"] + want["token"]["attention"])
                 if any(cache["window"] for cache in found["caches"]):
-                    continue  # the count of a prompt there looks at what a window hides
+                    continue  # there a prompt count includes keys outside the window
                 seen = want["prompt"]["attention"] * (positions + 1) // (2 * positions)
                 self.assertEqual(cost["prompt_flops"], want["prompt"]["linear"] + seen)
 

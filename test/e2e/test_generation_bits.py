@@ -55,7 +55,7 @@ class GenerationBits(ToolTest):
                 self.assertEqual(self.generate(plain, sources, [*search, "-t", str(threads)]), expected, (name, threads))
             self.assertEqual(self.generate(shown, sources, search), expected, name)
             if name == "samples":
-                continue  # random numbers depend on the number of the prompt
+                continue  # random numbers depend on the prompt index
             self.assertEqual(self.generate(plain, [sources[i] for i in order], search), [expected[i] for i in order], name)
             for i in (0, 1, 4):
                 self.assertEqual(self.generate(plain, [sources[i]], search), [expected[i]], (name, i))

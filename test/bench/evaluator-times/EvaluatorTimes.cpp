@@ -60,7 +60,7 @@ func.func @run(%x: !x {attn.name = "x"}, %m: !ids {attn.name = "mask"})
 }
 )mlir";
 
-/// A number in [-1, 1) for each place.
+/// A value in [-1, 1) for each position.
 static float getElement(int64_t place) {
   return static_cast<float>(place * 7919 % 2048) / 1024 - 1;
 }

@@ -19,8 +19,8 @@ from base import GOLDENS, QUICK, SOURCE, TOOL, ToolTest
 from texts import tokenizer
 
 SMALL = 600
-ROWS = 14000  # of the embedding: more than there are ids
-MOST = 5.0  # n log n is 4.7 for the 3000 and 12000 tokens of the encoder; the rest is room for memory that grows
+ROWS = 14000  # embedding rows: more than there are ids
+MOST = 5.0  # n log n is 4.7 for the encoder's 3000 and 12000 tokens; the rest allows for memory growth
 
 
 def patch(folder, name, **values):

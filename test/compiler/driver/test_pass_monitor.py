@@ -50,7 +50,7 @@ class PassMonitor(CompileTest):
         report = json.loads(self.compile("--time-passes", "--print-changed", "--json").stdout)
         self.assertEqual(read(self.path("m.so")), straight)
         passes = {entry["pass"]: entry for entry in report["passes"]}
-        self.assertEqual(len(passes), len(report["passes"]))  # of one instruction set
+        self.assertEqual(len(passes), len(report["passes"]))  # for one instruction set
         fused = passes["attn-fuse-attention"]
         self.assertEqual(fused["stage"], "optimize")
         self.assertGreater(fused["passed"], 0)

@@ -133,7 +133,7 @@ static std::string checkStructure(ModuleOp module) {
   return complaint;
 }
 
-/// The first complaint about results in float64.
+/// Returns the first error in float64 results.
 static std::string checkResults(ModuleOp module, const EvaluateOptions &options,
                                 ArrayRef<Case> cases, double tolerance) {
   for (const Case &test : cases) {

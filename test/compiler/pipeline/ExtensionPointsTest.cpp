@@ -1,7 +1,7 @@
 // Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Passes that others add to the pipeline run at their place, in order.
+// Passes added to the pipeline run at their extension point, in order.
 #include "compiler/pipeline/ExtensionPoints.h"
 #include "compiler/pipeline/Pipeline.h"
 #include "mlir/IR/Builders.h"

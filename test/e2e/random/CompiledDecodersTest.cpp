@@ -299,7 +299,7 @@ std::string checkIsa(DecoderModel &model, const std::string &path,
   return {};
 }
 
-/// The first complaint about one seed.
+/// Returns the first error for one seed.
 std::string checkCompiled(uint64_t seed) {
   DecoderModel model(seed, DecoderKind::Decoder);
   CompileOptions options;

@@ -240,7 +240,7 @@ std::string Batch::run(const char *isa, unsigned threads,
   return {};
 }
 
-/// Compiles and runs a batch; the first complaint.
+/// Compiles and runs a batch; returns the first error.
 std::string check(Batch &batch, const std::vector<std::string> &disabled) {
   // Compute the expected results with the batch's options.
   batch.options.disabledPasses = disabled;

@@ -102,7 +102,7 @@ std::string checkStage(DecoderModel &model, Stage stage, ArrayRef<Case> cases,
   return complaint.empty() ? checkChunks(model, cases.drop_back()) : complaint;
 }
 
-/// The first complaint about one seed.
+/// Returns the first error for one seed.
 std::string check(uint64_t seed, DecoderKind kind) {
   DecoderModel model(seed, kind);
   CacheStore store;

@@ -360,7 +360,7 @@ Value GraphBuilder::attention(Value x) {
   Value key = linear(heads.self ? placed : source, keyHeads * heads.dk, biased);
   Value value = linear(source, keyHeads * heads.dv, biased);
   Value mixed;
-  // Build one operation, or the steps with the quirk in their places.
+  // Build one operation, or the separate steps with the quirk.
   if (isWhole || (heads.sharedBy == 1 && random.chance(25))) {
     mixed = wholeAttention(query, key, value, heads);
   } else {

@@ -29,8 +29,8 @@ struct GraphCheck {
 /// In how many graphs a pass did something.
 using PassCounts = std::map<std::string, int>;
 
-/// The first complaint about a graph; adds to `counts` the passes that did
-/// something.
+/// Returns the first error in a graph; adds the passes that changed it to
+/// `counts`.
 std::string checkGraph(const GraphCheck &check, PassCounts &counts);
 
 /// Draws the disabled optional passes: usually none.

@@ -135,7 +135,7 @@ private:
     Type type;
     int64_t bound = 0; ///< ids are below it
   };
-  /// Begins a function; its arguments.
+  /// Starts a function; returns its arguments.
   Block::BlockArgListType begin(const char *name, ArrayRef<Tensor> arguments,
                                 ArrayRef<Tensor> results);
   int64_t getWindow(int64_t layer) const {

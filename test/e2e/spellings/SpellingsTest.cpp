@@ -126,7 +126,7 @@ TEST_F(Spellings, fuse_as_expected) {
   ASSERT_TRUE(document) << document.error().message;
   JsonValue cases = *document->root().find("cases");
   EXPECT_GE(cases.size(), 140u);
-  // The first line begins all graphs.
+  // The first line is common to all graphs.
   std::ifstream graphs(goldens() + "/graphs.jsonl");
   std::string start;
   ASSERT_TRUE(std::getline(graphs, start));

@@ -87,7 +87,7 @@ class FatalErrors(ToolTest):
         result = self.start(arguments, env, **options)
         where = f"{name} {env} {options}: exit {result.returncode}: {result.stderr.decode()}"
         if name == "embed-out" and os.path.exists(out + ".partial"):
-            os.remove(out + ".partial")  # what --resume continues
+            os.remove(out + ".partial")  # the file that --resume continues
         if result.returncode != 0:
             self.assertIn(result.returncode, codes, where)
             lines = result.stderr.decode().splitlines()

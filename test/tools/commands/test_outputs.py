@@ -38,8 +38,8 @@ PATH_TYPES = r"(F|FILE|FILES|FILE\.\.|FOLDER|PATH|SO|DIR|FILE\|FOLDER/STAGE)"
 WRITERS = {
     "runtime/base/OutputFile.cpp", "runtime/base/PartialFile.cpp",
     "tools/commands/StandardStreams.cpp",  # closed streams
-    "tools/commands/verify/BitsElsewhere.cpp",  # messages of a child, in a temporary folder
-    "compiler/stages/ModuleText.cpp",  # reproducers, in the folder for temporary files
+    "tools/commands/verify/BitsElsewhere.cpp",  # a child's messages, in a temporary folder
+    "compiler/stages/ModuleText.cpp",  # reproducers, in the temporary folder
 }  # fmt: skip
 OPENS = re.compile(r"\bO_(WRONLY|RDWR|CREAT|TRUNC)\b|\bf(re)?open\(|\bofstream\b|\braw_fd_ostream \w+\(|\bToolOutputFile\b|\bopenOutputFile\b|\bmkstemp")
 

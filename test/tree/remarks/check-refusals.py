@@ -99,7 +99,7 @@ def read_sources(root):
 
 
 def find_sites(path, text, begin, end):
-    """The places in a function where something is decided."""
+    """Returns the decision positions in a function."""
     yield from SITE.finditer(text, begin, end)
     if path.startswith(LOWER):
         yield from CHOICE_OF_LOWERING.finditer(text, begin, end)

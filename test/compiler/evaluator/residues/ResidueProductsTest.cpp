@@ -73,7 +73,7 @@ TEST_P(ResidueProducts, leaveOtherNumbersToSingleSums) {
   DomainScope scope(&domain);
   a[0] = 0.0;               // a row with a zero
   a[3] = a[4] = a[5] = 0.0; // a zero row
-  a[6] = 2.0;               // a whole number
+  a[6] = 2.0;               // an integer
   a[9] = domain.exp(a[9]);  // without an exponent
   b[1] = 0.0;
   b[3] = b[4] = b[5] = 0.0;

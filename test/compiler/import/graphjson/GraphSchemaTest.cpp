@@ -70,7 +70,7 @@ TEST_F(GraphSchemaFile, attributes_follow_from_the_op) {
   EXPECT_EQ(complaint(R"({"name": "n", "op": "constant",
                           "attrs": {"value": "-inf"}})"),
             "");
-  // Each complaint is at the attribute, not at the node.
+  // Each error is at the attribute, not at the node.
   EXPECT_EQ(complaint(R"({"name": "n", "op": "scale", "inputs": ["x"],
                           "attrs": {"factr": 2}})"),
             "/nodes/0/attrs: required 'factor'");

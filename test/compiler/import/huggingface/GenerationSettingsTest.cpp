@@ -73,7 +73,8 @@ TEST_F(GenerationSettingsTest, config_json_counts_alone_only) {
       readGenerationSettings(folder, false, {}, {9, true});
   ASSERT_TRUE(bool(read)) << read.error().message;
   EXPECT_TRUE(read->notes.empty());
-  // A begin token in the file precedes a start token in config.json.
+  // The begin token in the file has precedence over the start token in
+  // config.json.
   write("generation_config.json", R"({"bos_token_id": 3})");
   EXPECT_EQ(json(), R"({"bos_token_id":3})");
 }

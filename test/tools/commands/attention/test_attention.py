@@ -154,7 +154,7 @@ class TranslatorTest(ToolTest):
             self.assertEqual((made["alignments"]["source"], made["alignments"]["target"]), (["w1s2", "w3", "w7"], ["w4", "w5s6s1", "w2"]))
             cross = made["attention"][-1]["weights"]
             heads = [head for layer in cross for head in layer]
-            words = [0, 0, 1, 2]  # of the source's tokens but the last
+            words = [0, 0, 1, 2]  # the source's tokens except the last
             expected = set()
             for query, word in enumerate((0, 1, 1, 1, 2)):
                 sums = [sum(head[query][key] for head in heads) for key in range(4)]

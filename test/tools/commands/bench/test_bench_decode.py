@@ -42,7 +42,7 @@ class BenchDecode(BenchDecodeTest):
         position = 2 * KEYS * LAYERS * 4
         near, far = (self.row("-n", "1", "-d", depth)["bytes_per_token"] for depth in ("0", "128"))
         self.assertEqual(far - near, 128 * position)
-        self.assertGreater(near, 4 * LINEAR // 2)  # each product's weight once
+        self.assertGreater(near, 4 * LINEAR // 2)  # each GEMM's weight once
         together = self.row("-n", "1", "-b", "2")["bytes_per_token"]
         self.assertEqual(together, (near - position) // 2 + position)
         position //= 2

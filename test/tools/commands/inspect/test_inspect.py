@@ -79,7 +79,7 @@ class Inspect(ToolTest):
         self.assertEqual(entry["inputs"][0], {"name": "input_ids", "dtype": "i64", "shape": ["batch", "seq"], "optional": False})
         self.assertTrue(entry["inputs"][1]["optional"])
         self.assertEqual(entry["outputs"][0]["shape"][:2], ["batch", "seq"])
-        self.assertGreater(entry["barriers"], entry["dispatches"])  # layers share the dispatches of their body
+        self.assertGreater(entry["barriers"], entry["dispatches"])  # layers share their body's dispatches
         self.assertIn(f"{entry['barriers']} barriers a call", self.succeed("inspect", self.compiled("bert")).stdout)
         for example in entry["examples"]:
             self.assertGreater(example["arena_bytes"], 0)

@@ -23,7 +23,7 @@ class Tag(TaskTest):
                         entity["start"], entity["end"] = (count_bytes(text, entity[end]) for end in ("start", "end"))
                     self.assertEqual(line["text"], text)
                     for got, entity in zip(line["entities"], wanted):
-                        if "\ufffd" in entity["word"]:  # the pipeline cuts a word within a character
+                        if "\ufffd" in entity["word"]:  # the pipeline splits a word within a character
                             entity["word"] = got["word"]
                     self.assert_like(line["entities"], wanted, f"{name} {strategy} {text}")
 

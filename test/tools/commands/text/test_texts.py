@@ -48,7 +48,7 @@ class Texts(TextsTest):
         folder = self.path("model")
         shutil.copytree(os.path.join(GOLDENS, "bert"), folder)
         with open(os.path.join(folder, "sentence_bert_config.json"), "w") as file:
-            file.write("{")  # which nothing reads without modules.json
+            file.write("{")  # not read without modules.json
         for name in ("tokenizer.json", "modules.json"):
             with open(os.path.join(folder, name), "w") as file:
                 file.write("{")
