@@ -165,8 +165,7 @@ TEST_F(RunOfCalls, onAHostsThreads) {
 }
 
 TEST_F(RunOfCalls, endsWithTheErrorOfACall) {
-  made.manifest.entries[0].calls[1].input.shape[1] = 5; // not k for any
-                                                        // primitive
+  made.manifest.entries[0].calls[1].input.shape[1] = 5; // no primitive's k
   made.manifest.entries[0].calls[1].out.shape[0] = poly("n+1");
   Result<std::unique_ptr<Model>> loaded = made.load();
   ASSERT_TRUE(bool(loaded));

@@ -91,8 +91,7 @@ TEST_F(Primitives, makesSoftmaxAndZerosOfHiddenRows) {
   for (bool inPlace : {false, true}) {
     std::vector<float> input = randomFloats(size_t(rows * columns), 3);
     std::fill_n(input.begin() + columns, columns,
-                -HUGE_VALF);                 // all elements in row
-                                             // 1
+                -HUGE_VALF);                 // all of row 1
     input[size_t(2 * columns)] = -HUGE_VALF; // the first in row 2
     std::vector<float> before = input, out(input.size(), NAN);
     transom_onednn_call call{};

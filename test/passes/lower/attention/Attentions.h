@@ -22,8 +22,7 @@ struct Attention {
   bool causal = false;
   int64_t window = 0;
   bool byColumn = false; ///< positions are columns
-  int64_t reach = 0;     ///< for the relative bias, whose width is 2 * reach +
-                         ///< 1
+  int64_t reach = 0;     ///< the relative bias width is 2 * reach + 1
   /// Relative positions with content, 0 for none; from the query, from the key.
   int64_t positions = 0, maxDistance = 0;
   bool toPosition = true, fromPosition = true;
@@ -31,8 +30,7 @@ struct Attention {
   MaskKind mask = MaskKind::None;
   std::vector<bool> maskDims = {
       true, true, true, true}; ///< false: broadcast along batch, heads, q or k
-  bool cross = false;          ///< keys have another ragged batch than the
-                               ///< queries
+  bool cross = false;          ///< keys have another ragged batch
   int64_t stride = 0;          ///< for query, value and output
   std::string schedule = "auto";
   bool splitsKv = false; ///< has partials and counters
