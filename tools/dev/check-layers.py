@@ -60,7 +60,7 @@ LAYERS = {
     "compiler/import": ["compiler/import", *DIALECTS, *FILES, *MLIR],
     # Writes the tables that the runtime reads, with the runtime's own normalizer for added tokens, without MLIR.
     "compiler/import/tokenizer": ["compiler/import/tokenizer", "runtime/tokenizer", *FILES],
-    # Reads the options in the runtime's table of generation options.
+    # Reads the runtime's generation option table.
     "compiler/import/huggingface/GenerationOptionWriter": ["compiler/import", "runtime/generate/GenerationOptions", *FILES],
     "compiler/import/huggingface/GenerationSettings": ["compiler/import", "runtime/generate/GenerationOptions", *FILES],
     # Looks up tokens in the tables of an imported tokenizer.
@@ -102,7 +102,7 @@ LAYERS = {
         "compiler/inspect", "compiler/driver", "compiler/options", "compiler/statistics", "compiler/artifact/PlanArtifact",
         "compiler/import", *DIALECTS, *FILES, *MLIR,
     ],
-    # What the tool reads of a model's figures without LLVM.
+    # Model statistics that the tool reads without LLVM.
     "compiler/inspect/Inspection": ["compiler/inspect/ModelGraph", "compiler/options/CompileOptions", *SUPPORT],
     "compiler/inspect/ModelGraph": [],
     "compiler/explain": [
@@ -110,7 +110,7 @@ LAYERS = {
         "compiler/artifact", "compiler/pipeline",
         "passes/*", *DIALECTS, *FILES, *ABI, *MLIR,
     ],
-    # The form of an explanation, which the tool reads and writes without LLVM.
+    # The explanation format, which the tool reads and writes without LLVM.
     "compiler/explain/Explanation": ["compiler/explain/Explanation", "compiler/options/CompileOptions", *SUPPORT],
     "compiler/explain/ExplanationFields": ["compiler/explain/Explanation"],
     "compiler/explain/ExplanationJson": [

@@ -61,7 +61,7 @@ protected:
   }
 
   /// Returns the check's error for a pass that turns `source` into `target`;
-  /// empty if there is none.
+  /// empty if it accepts the pass.
   std::string check(mlir::ModuleOp source, mlir::ModuleOp target) {
     if (!source || !target)
       return "no module";
