@@ -20,12 +20,13 @@ namespace {
 void poolMean(const float *rows, size_t count, size_t width,
               std::vector<double> &sums, float *out) {
   sums.assign(width, 0);
+  double *sum = sums.data();
   for (size_t row = 0; row != count; ++row)
     for (size_t i = 0; i != width; ++i)
-      sums[i] += double(rows[row * width + i]);
+      sum[i] += double(rows[row * width + i]);
   double divisor = double(std::max<size_t>(1, count));
   for (size_t i = 0; i != width; ++i)
-    out[i] = float(sums[i] / divisor);
+    out[i] = float(sum[i] / divisor);
 }
 
 void normalizeLength(float *values, size_t width) {

@@ -217,12 +217,23 @@ static void toNormalForm(Characters &text, NormalForm form) {
 }
 
 static void lowercase(Characters &text) {
-  Characters result;
-  result.reserve(text.size());
-  for (const Character &character : text) {
-    unicode::Image image = unicode::lowercase(character.code);
+  // In place up to the first character with a longer image.
+  auto character = text.begin();
+  for (; character != text.end(); ++character) {
+    const unicode::Image image = unicode::lowercase(character->code);
+    if (image.size != 1)
+      break;
+    character->code = image.codes[0];
+  }
+  if (character == text.end())
+    return;
+
+  Characters result(text.begin(), character);
+  result.reserve(text.size() + 2);
+  for (; character != text.end(); ++character) {
+    const unicode::Image image = unicode::lowercase(character->code);
     for (unsigned i = 0; i < image.size; ++i)
-      result.push_back({image.codes[i], character.begin, character.end});
+      result.push_back({image.codes[i], character->begin, character->end});
   }
   text = std::move(result);
 }

@@ -214,12 +214,13 @@ static size_t templateTokens(ArrayView<TemplateItem> items) {
   return count;
 }
 
-static void append(Encoding &encoding, int64_t id, uint32_t typeId,
+static void append(Encoding &encoding, int64_t id, int64_t typeId,
                    TokenOffsets offsets, uint8_t sequence, uint32_t word) {
+  const uint8_t isSpecial = sequence == 2;
   encoding.ids.push_back(id);
   encoding.typeIds.push_back(typeId);
   encoding.offsets.push_back(offsets);
-  encoding.specialMask.push_back(sequence == 2);
+  encoding.specialMask.push_back(isSpecial);
   encoding.sequence.push_back(sequence);
   encoding.words.push_back(word);
 }

@@ -37,7 +37,8 @@ void WordPiece::tokenize(const Characters &text, Span word,
       known = false;
       break;
     }
-    tokens.push_back({id, text[begin].begin, text[end - 1].end});
+    const Token token = {id, text[begin].begin, text[end - 1].end};
+    tokens.push_back(token);
     begin = end;
   }
   // Without a complete match, the word is one unknown token.
