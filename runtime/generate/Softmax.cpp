@@ -12,13 +12,16 @@ using namespace transom;
 
 // Compiles the same operations for wider vectors if the host has them. The
 // dynamic loader selects the variant: musl has no such relocations, and
-// sanitizers are not initialized at that time.
+// sanitizers are not initialized at that time. Earlier versions of clang give
+// the function a name that other files do not call.
 #if defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
 #define TRANSOM_SANITIZED 1
 #endif
 #endif
-#if defined(__x86_64__) && defined(__GLIBC__) && !defined(TRANSOM_SANITIZED)
+#if defined(__x86_64__) && defined(__GLIBC__) &&                               \
+    !defined(TRANSOM_SANITIZED) &&                                             \
+    (!defined(__clang__) || __clang_major__ >= 18)
 #define TRANSOM_WIDER                                                          \
   __attribute__((target_clones("avx512f", "avx2", "default")))
 #else

@@ -61,7 +61,8 @@ def build_with_cmake(folder, find, *flags):
     build = os.path.join(folder, "build")
     run("cmake", "-S", folder, "-B", build, "-G", "Ninja", *flags)
     output = run("cmake", "--build", build, "--target", "embed-transom", "embed-static", "version-transom", "version-static")
-    if "warning:" in output:
+    # clang 19 warns about std::stable_sort in headers of libstdc++ 12.
+    if any("warning:" in line and not line.startswith("/usr/") for line in output.splitlines()):
         sys.exit(f"the build has warnings:\n{output}")
     for kind in ("transom", "static"):
         check(build if os.path.exists(os.path.join(build, "version-transom")) else os.path.join(build, "bin"), kind)
