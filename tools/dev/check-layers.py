@@ -8,7 +8,7 @@
 import os
 import re
 
-from tree import Findings, list_files, parse_root, read_text
+from tree import Findings, find_cycles, list_files, parse_root, read_text
 
 # Available to all parts: readers for files, sizes, errors, the manifest. No MLIR.
 SUPPORT = ["runtime/base", "runtime/json", "runtime/manifest"]
@@ -212,20 +212,9 @@ def compiler_folder(path):
 
 def check_cycles(includes, findings):
     """Reports each folder of the compiler that includes itself through others. `includes` is {folder: {other: (file, header)}}."""
-    done = set()
-
-    def visit(folder, path):
-        if folder in path:
-            cycle = path[path.index(folder):] + [folder]
-            file, header = includes[cycle[-2]][folder]
-            findings.error(file, 1, f"includes '{header}', which makes a cycle of folders: {' -> '.join(cycle)}")
-        elif folder not in done:
-            for other in sorted(includes.get(folder, ())):
-                visit(other, path + [folder])
-            done.add(folder)
-
-    for folder in sorted(includes):
-        visit(folder, [])
+    for cycle in find_cycles({folder: sorted(others) for folder, others in includes.items()}):
+        file, header = includes[cycle[-2]][cycle[-1]]
+        findings.error(file, 1, f"includes '{header}', which makes a cycle of folders: {' -> '.join(cycle)}")
 
 
 def main():

@@ -11,7 +11,7 @@ import sys
 
 sys.dont_write_bytecode = True
 from cpp_functions import functions
-from tree import Findings, list_files, read_text
+from tree import Findings, find_cycles, list_files, read_text
 
 PRODUCT = ("runtime/", "dialects/", "passes/", "compiler/", "tools/")
 FILE_LINES, FUNCTION_LINES, LONG_SHARE = 500, 60, 0.005
@@ -35,21 +35,8 @@ def check_functions(sources, findings):
 
 def check_cycles(headers, findings):
     """Reports each header that includes itself through others."""
-    state = {}
-
-    def visit(name, path):
-        if state.get(name) == "done" or name not in headers:
-            return
-        if name in path:
-            cycle = path[path.index(name):] + [name]
-            findings.error(name, 1, "includes itself: " + " -> ".join(cycle))
-            return
-        for other in headers[name]:
-            visit(other, path + [name])
-        state[name] = "done"
-
-    for name in sorted(headers):
-        visit(name, [])
+    for cycle in find_cycles(headers):
+        findings.error(cycle[0], 1, "includes itself: " + " -> ".join(cycle))
 
 
 def check_folders(modules, findings):

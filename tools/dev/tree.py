@@ -38,6 +38,22 @@ def read_text(root, name):
         return None
 
 
+def find_cycles(graph):
+    """Yields the cycles in {node: successors}, each as a list that starts and ends with the same node."""
+    done = set()
+
+    def visit(node, path):
+        if node in path:
+            yield path[path.index(node):] + [node]
+        elif node in graph and node not in done:
+            for other in graph[node]:
+                yield from visit(other, path + [node])
+            done.add(node)
+
+    for node in sorted(graph):
+        yield from visit(node, [])
+
+
 class Findings:
     """Collects the findings of a check."""
 

@@ -51,23 +51,21 @@ static Residue clearBits(Residue residue, uint64_t mask, int numLanes) {
   return residue;
 }
 
-static Residue makeLeaf(const std::array<uint64_t, Residue::maxLanes> &keys,
-                        uint64_t element, int numLanes) {
-  uint64_t hashes[Residue::maxLanes];
-  for (int i = 0; i < numLanes; ++i)
-    hashes[i] = mixBits(mixBits(element) ^ keys[i]);
-  return fromHashes(hashes, numLanes);
-}
-
 /// Number of cached leaves.
 static constexpr size_t numKeptLeaves = size_t(1) << 18;
 
 bool Residues::isLeaf(uint64_t reference) { return reference & leafBit; }
 
+Residue Residues::hashLeaf(uint64_t tensor, uint64_t element) const {
+  const LeafTensor &leaf = leafTensors[tensor];
+  uint64_t hashes[Residue::maxLanes];
+  for (int i = 0; i < numLanes; ++i)
+    hashes[i] = mixBits(mixBits(element) ^ leaf.keys[i]);
+  return clearBits(fromHashes(hashes, numLanes), leaf.mask, numLanes);
+}
+
 Residue Residues::hashLeaf(uint64_t reference) const {
-  const LeafTensor &tensor = leafTensors[getLeafTensor(reference)];
-  return clearBits(makeLeaf(tensor.keys, getLeafElement(reference), numLanes),
-                   tensor.mask, numLanes);
+  return hashLeaf(getLeafTensor(reference), getLeafElement(reference));
 }
 
 const Residue &Residues::getLeafAt(uint64_t reference) {
@@ -78,14 +76,13 @@ const Residue &Residues::getLeafAt(uint64_t reference) {
   // Adjacent elements stay adjacent.
   KeptLeaf &leaf = leaves[(element + mixBits(tensor)) % numKeptLeaves];
   if (leaf.reference != reference)
-    leaf = {reference, hashLeaf(reference)};
+    leaf = {reference, hashLeaf(tensor, element)};
   return leaf.residue;
 }
 
 Number Residues::getLeaf(uint64_t tensor, int64_t index) {
   if (tensor >> tensorBits || index >> elementBits)
-    return put(clearBits(makeLeaf(leafTensors[tensor].keys, index, numLanes),
-                         leafTensors[tensor].mask, numLanes));
+    return put(hashLeaf(tensor, static_cast<uint64_t>(index)));
   return Number::refer(leafBit | tensor << elementBits |
                        static_cast<uint64_t>(index));
 }

@@ -178,6 +178,7 @@ private:
   Residue getPlain(double number);
   static bool isLeaf(uint64_t reference);
   Residue hashLeaf(uint64_t reference) const;
+  Residue hashLeaf(uint64_t tensor, uint64_t element) const;
   const Residue &getLeafAt(uint64_t reference);
   Number getLeaf(uint64_t tensor, int64_t index);
   uint64_t getTensor(const std::string &name);
