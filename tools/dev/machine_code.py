@@ -1,7 +1,8 @@
 # Part of the transom project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Computes digests of functions and tables in an assembly file independently of symbol names, to compare the code of two compilers.
+# Compares the machine code that two builds of the compiler generate: digests of the functions and tables in an assembly file. A digest
+# does not depend on symbol names.
 import hashlib
 import re
 from collections import Counter
